@@ -1,0 +1,3 @@
+module github.com/paddock-go/paddock
+
+go 1.26

@@ -1,0 +1,43 @@
+// Package golden finds the reference data that independent engines made, which
+// lies beside the checkout and not in it. Only tests use it.
+package golden
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Dir returns the folder of the golden data, ../shared/golden from the
+// module's root. Where it is not there the test is skipped and says so: a
+// checkout alone must pass its tests, and CI, which has the data, counts skips.
+// Safe for concurrent use.
+func Dir(t testing.TB) string {
+	t.Helper()
+	root := Root(t)
+	dir := filepath.Join(filepath.Dir(root), "shared", "golden")
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("golden data not present beside the checkout (%v): skipped", err)
+	}
+	return dir
+}
+
+// Root returns the module's root folder: the nearest one upwards from the
+// test's working directory that holds a go.mod. Safe for concurrent use.
+func Root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			t.Fatal("golden: no go.mod above the working directory")
+		}
+		dir = parent
+	}
+}
