@@ -1,0 +1,78 @@
+// Package backend is the narrow interface between the engine and what executes
+// a program: devices that load weights, and runners that own the memory for one
+// set of limits and run a batch a step.
+package backend
+
+import (
+	"github.com/paddock-go/paddock/internal/prog"
+	"github.com/paddock-go/paddock/internal/quant"
+)
+
+// Tensor is one tensor of a model file as a backend sees it at load.
+type Tensor struct {
+	Name string
+	Type quant.Type
+	Rows int    // outputs: the product of all dimensions but the inner one
+	Cols int    // inner dimension
+	Data []byte // rows in order; only valid during the call that hands it out
+}
+
+// Source hands out the tensors of a model file. Read calls use once with the
+// tensor's bytes; a fault while the bytes are touched (a file cut short under a
+// mapping) comes back as an error. Read is safe for concurrent use.
+type Source interface {
+	Read(tensor string, use func(Tensor) error) error
+}
+
+// KVType is the element type of the KV cache.
+type KVType uint8
+
+const (
+	KVF32 KVType = iota
+)
+
+// Limits are what a runner's memory is made for.
+type Limits struct {
+	Rows      int // most token rows of one step
+	Seqs      int // most sequences of one step
+	LogitRows int // most rows that want logits in one step
+	Pages     int // KV pages
+	PageSize  int // tokens of a page: a multiple of 16
+	Context   int // longest context of a sequence
+	KVType    KVType
+}
+
+// PageCopy copies one KV page, all layers, before a step.
+type PageCopy struct{ From, To int32 }
+
+// Device is something that can run programs. Its methods are safe for
+// concurrent use.
+type Device interface {
+	Name() string
+	// Load checks that every weight of p is in src with a shape and format that
+	// this device runs, and brings the weights into its own layout. progress,
+	// which may be nil, is told of bytes done and in all.
+	Load(p *prog.Program, src Source, progress func(done, total int64)) (Model, error)
+	Close() error
+}
+
+// Model is a loaded program: its weights, shared by any number of runners.
+type Model interface {
+	WeightBytes() int64
+	// RunnerBytes is the memory that NewRunner would take: the KV cache and the
+	// activation buffers, so that a caller can refuse before allocating.
+	RunnerBytes(Limits) (kv, scratch int64)
+	NewRunner(Limits) (Runner, error)
+	Close() error
+}
+
+// Runner executes batches over its own KV cache. One goroutine uses it at a
+// time.
+type Runner interface {
+	// CopyPages copies whole pages within the cache, in order.
+	CopyPages(copies []PageCopy)
+	// Run computes the batch and writes one row of Program.Vocab logits for
+	// each entry of b.Logits, in order. A warm call allocates nothing.
+	Run(b *prog.Batch, logits []float32) error
+	Close() error
+}

@@ -1,0 +1,75 @@
+// Package prog holds the vocabulary in which a model is written down for the
+// backends: a straight-line program of fused ops over a ragged batch of tokens.
+//
+// A model is lowered once, at load, to a Program: the layers are unrolled, there
+// is no control flow, and every op works on flat buffers with one row a token. A
+// backend walks the list once a step. Nothing here executes anything, and nothing
+// here knows a weight's format or a device: internal/backend/ref defines what
+// each op computes, and the other backends must agree with it bit for bit.
+package prog
+
+// BufID names an activation buffer of a program: an index of Program.Bufs.
+type BufID int16
+
+// WeightID names a weight of a program: an index of Program.Weights.
+type WeightID int16
+
+// NoBuf and NoWeight stand for an optional operand that is not there.
+const (
+	NoBuf    BufID    = -1
+	NoWeight WeightID = -1
+)
+
+// RowKind says how many rows a buffer has in a step.
+type RowKind uint8
+
+const (
+	TokenRows RowKind = iota // one row for each token of the batch
+	LogitRows                // one row for each row that wants logits (after TakeRows)
+)
+
+// Buffer is an activation buffer: float32, row major, Width values a row.
+type Buffer struct {
+	Name  string
+	Width int
+	Rows  RowKind
+}
+
+// WeightKind says how a weight is used, and so how a backend may keep it.
+type WeightKind uint8
+
+const (
+	Matrix WeightKind = iota // multiplied by (Linear, Head) or looked up in (Embed); any format
+	Vector                   // norms, biases: widened to float32 at load; Rows is 1
+)
+
+// Weight is what a program needs of a file: rows FromRow..FromRow+Rows of a
+// tensor whose inner dimension is Cols. A fused tensor (gate and up in one, say)
+// is several weights that name one tensor.
+type Weight struct {
+	Tensor  string // the tensor's name in the file
+	Kind    WeightKind
+	Rows    int // outputs
+	Cols    int // inputs, contiguous
+	FromRow int
+}
+
+// KVLayer is the shape of one layer's part of the paged KV cache.
+type KVLayer struct {
+	Heads    int // key-value heads
+	KeyDim   int // values of one head's key
+	ValueDim int // values of one head's value
+}
+
+// Program is a model, lowered. It is immutable after lowering and safe for
+// concurrent use.
+type Program struct {
+	Arch    string
+	Vocab   int // width of a row of logits
+	Embd    int // width of the residual stream
+	Context int // longest context in tokens that the model's positions allow
+	Bufs    []Buffer
+	Weights []Weight
+	KV      []KVLayer
+	Ops     []Op
+}
