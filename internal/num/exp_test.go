@@ -153,3 +153,34 @@ func TestSinCos64(t *testing.T) {
 		t.Errorf("SinCos64(+Inf) = %v, %v", s, c)
 	}
 }
+
+func TestActivations(t *testing.T) {
+	for x := float64(-30); x < 30; x += 0.0173 {
+		f := float32(x)
+		x64 := float64(f)
+		silu := x64 / (1 + math.Exp(-x64))
+		gelu := x64 * 0.5 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x64+0.044715*x64*x64*x64)))
+		if d := math.Abs(float64(SiLU32(f)) - silu); d > 1e-6*math.Abs(silu)+1e-12 {
+			t.Fatalf("SiLU32(%v) = %v, want %v", f, SiLU32(f), silu)
+		}
+		if d := math.Abs(float64(GELU32(f)) - gelu); d > 4e-6*math.Abs(gelu)+1e-8 {
+			t.Fatalf("GELU32(%v) = %v, want %v", f, GELU32(f), gelu)
+		}
+	}
+	inf := float32(math.Inf(1))
+	for _, c := range []struct{ got, want float32 }{
+		{SiLU32(inf), inf}, {SiLU32(0), 0}, {SiLU32(-1e30), 0}, {GELU32(1e30), 1e30}, {GELU32(-1e30), 0}, {GELU32(0), 0},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %v, want %v", c.got, c.want)
+		}
+	}
+}
+
+func TestTree16(t *testing.T) {
+	// Halves meet first: 2²⁴ + 1 would be lost in any order that adds neighbours.
+	l := [16]float32{0: 1 << 24, 8: -1 << 24, 1: 1, 9: 2}
+	if got := Tree16(&l); got != 3 {
+		t.Errorf("Tree16 = %v, want 3", got)
+	}
+}

@@ -1,0 +1,6 @@
+//go:build noasm || !amd64
+
+package cpuid
+
+// detect reports nothing: this build has no kernels to choose.
+func detect() Features { return Features{} }

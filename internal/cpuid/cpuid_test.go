@@ -1,0 +1,28 @@
+package cpuid
+
+import "testing"
+
+func TestFeaturesBuildOnEachOther(t *testing.T) {
+	f := Detect()
+	t.Logf("this machine: %+v", f)
+	if f.AVX512 && !f.AVX2 || f.AVX512VNNI && !f.AVX512 {
+		t.Errorf("%+v: a set is reported without the one that it builds on", f)
+	}
+}
+
+func TestDisable(t *testing.T) {
+	all := Detect()
+	undoVNNI := Disable(Features{AVX512VNNI: true})
+	if got := Detect(); got.AVX512VNNI || got.AVX512 != all.AVX512 || got.AVX2 != all.AVX2 {
+		t.Errorf("without VNNI: %+v, machine %+v", got, all)
+	}
+	undoAVX2 := Disable(Features{AVX2: true})
+	if got := Detect(); got != (Features{}) {
+		t.Errorf("without AVX2: %+v, want nothing left", got)
+	}
+	undoAVX2()
+	undoVNNI()
+	if got := Detect(); got != all {
+		t.Errorf("after undo: %+v, want %+v", got, all)
+	}
+}
