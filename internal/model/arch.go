@@ -1,0 +1,54 @@
+// Package model turns the metadata of a model file into a program: one file per
+// architecture, one row each in the table of this file. It knows no weight
+// format's arithmetic and no device.
+package model
+
+import (
+	"fmt"
+
+	"github.com/paddock-go/paddock/internal/gguf"
+	"github.com/paddock-go/paddock/internal/prog"
+)
+
+// archs lists the architectures by the name that files give them.
+var archs = []struct {
+	name  string
+	lower func(f file, arch string) (*Model, error)
+}{
+	{"llama", lowerLlama},
+	{"qwen2", lowerQwen2},
+	{"qwen3", lowerQwen3},
+}
+
+// Model is a file's model, lowered: immutable and safe for concurrent use.
+type Model struct {
+	Spec    Spec
+	Program *prog.Program
+}
+
+// Archs returns the names of the supported architectures. Safe for concurrent
+// use.
+func Archs() []string {
+	names := make([]string, len(archs))
+	for i, a := range archs {
+		names[i] = a.name
+	}
+	return names
+}
+
+// Lower checks the metadata and tensor shapes of a file against its
+// architecture and returns the program. Errors are *ArchError, *KeyError and
+// *TensorError, or wrap what the file's reader found. Nothing larger than the
+// file is allocated. Safe for concurrent use.
+func Lower(f *gguf.File) (*Model, error) {
+	name, err := f.String("general.architecture")
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	for _, a := range archs {
+		if a.name == name {
+			return a.lower(file{f}, name)
+		}
+	}
+	return nil, &ArchError{Arch: name, Known: Archs()}
+}

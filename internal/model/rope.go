@@ -1,0 +1,107 @@
+package model
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/paddock-go/paddock/internal/prog"
+)
+
+// ropeScaling names how a file stretches its rotary positions.
+type ropeScaling string
+
+const (
+	ropeNone   ropeScaling = "none"
+	ropeLinear ropeScaling = "linear" // every angle divided by the factor
+	ropeYaRN   ropeScaling = "yarn"   // slow pairs divided, fast ones kept, between them a ramp
+)
+
+// ropeSpec is what the metadata says about rotary positions, checked.
+type ropeSpec struct {
+	dim     int // values of a head that rotate
+	base    float32
+	scaling ropeScaling
+	factor  float32   // ≥ 1 mostly; the stretch of linear and YaRN
+	factors []float32 // one divisor a pair, or nil (the tensor rope_freqs.weight)
+
+	// YaRN alone.
+	original           int // context the model was trained on
+	extFactor          float32
+	attnFactor         float32
+	betaFast, betaSlow float32
+}
+
+// lower folds everything into one frequency a pair, so that a backend only
+// multiplies by the position.
+func (s *ropeSpec) lower(order prog.PairOrder) prog.Rope {
+	r := prog.Rope{Dim: s.dim, Order: order, Mag: 1, Freqs: make([]float32, s.dim/2)}
+	if s.dim == 0 {
+		return r
+	}
+	// Frequency i is base^(−2i/dim) = root^−i.
+	root := bigRoot(bigOf(float64(s.base)), s.dim/2)
+	step, f := bigNew().Quo(bigInt(1), root), bigInt(1)
+	low, high := s.yarnRange()
+	for i := range r.Freqs {
+		g := bigNew().Set(f)
+		if s.factors != nil {
+			g.Quo(g, bigOf(float64(s.factors[i])))
+		}
+		g = s.stretch(g, i, low, high)
+		r.Freqs[i], _ = g.Float32()
+		f.Mul(f, step)
+	}
+	if s.scaling == ropeYaRN {
+		r.Mag = s.yarnMag()
+	}
+	return r
+}
+
+// stretch applies the scaling to the frequency of pair i.
+func (s *ropeSpec) stretch(f *big.Float, i int, low, high float64) *big.Float {
+	if s.scaling == ropeNone {
+		return f
+	}
+	slow := bigNew().Quo(f, bigOf(float64(s.factor)))
+	if s.scaling == ropeLinear {
+		return slow
+	}
+	// keep is 1 for the pairs that turn often within the original context
+	// (their angles stay as trained), 0 for those that turn less than once.
+	keep := 1 - min(1, max(0, (float64(i)-low)/max(0.001, high-low)))
+	keep = float64(keep * float64(s.extFactor))
+	a := bigNew().Mul(slow, bigOf(1-keep))
+	return a.Add(a, bigNew().Mul(f, bigOf(keep)))
+}
+
+// yarnRange is the first and last pair of the ramp: those that turn betaFast
+// and betaSlow times within the original context.
+func (s *ropeSpec) yarnRange() (low, high float64) {
+	if s.scaling != ropeYaRN {
+		return 0, 0
+	}
+	pair := func(turns float32) float64 {
+		// dim × ln(original / (2π turns)) / (2 ln base)
+		n := bigNew().Quo(bigInt(s.original), bigNew().Mul(bigOf(2*math.Pi), bigOf(float64(turns))))
+		x := bigNew().Mul(bigInt(s.dim), bigLn(n))
+		x.Quo(x, bigNew().Mul(bigInt(2), bigLn(bigOf(float64(s.base)))))
+		v, _ := x.Float64()
+		return v
+	}
+	low = max(0, math.Floor(pair(s.betaFast)))
+	high = min(float64(s.dim-1), math.Ceil(pair(s.betaSlow)))
+	return low, high
+}
+
+// yarnMag is the factor 1 + 0.1 ln(stretch) that YaRN puts on the rotated
+// values, times the file's own.
+func (s *ropeSpec) yarnMag() float32 {
+	mag := bigInt(1)
+	if s.factor > 1 {
+		ln := bigLn(bigOf(float64(s.factor)))
+		mag.Add(mag, ln.Quo(ln, bigInt(10)))
+	}
+	mag.Mul(mag, bigOf(float64(s.attnFactor)))
+	m, _ := mag.Float32()
+	return m
+}
