@@ -1,0 +1,13 @@
+//go:build !linux && !darwin
+
+package gguf
+
+import "os"
+
+// load reads the file into memory.
+func load(path string) (data []byte, mapped bool, err error) {
+	data, err = os.ReadFile(path)
+	return data, false, err
+}
+
+func unload([]byte) error { return nil }
