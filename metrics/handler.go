@@ -1,0 +1,161 @@
+package metrics
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+)
+
+// HandlerOptions configure a MetricsHandler; the zero value shows the default recorder.
+type HandlerOptions struct {
+	Recorder *Recorder // nil: Default()
+
+	// Gatherers put the caller's own families on the page, after the recorder's. A family whose name is on the page already is
+	// left out.
+	Gatherers []prometheus.Gatherer
+
+	// Runtime adds the families of client_golang's Go and process collectors.
+	Runtime bool
+}
+
+// MetricsHandler serves the page. It may be mounted under any path, and be called concurrently.
+type MetricsHandler struct {
+	rec    *Recorder
+	others []prometheus.Gatherer
+}
+
+// Handler shows the default recorder.
+func Handler() *MetricsHandler { return HandlerFor(HandlerOptions{}) }
+
+// HandlerFor shows what o says.
+func HandlerFor(o HandlerOptions) *MetricsHandler {
+	h := &MetricsHandler{rec: o.Recorder, others: append([]prometheus.Gatherer(nil), o.Gatherers...)}
+	if h.rec == nil {
+		h.rec = Default()
+	}
+	if o.Runtime {
+		runtime := prometheus.NewRegistry()
+		runtime.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		h.others = append(h.others, runtime)
+	}
+	return h
+}
+
+// ServeHTTP answers GET and HEAD with the page. The page is made whole before its first byte is sent, so that an error is a
+// status and never half a page, and a slow reader holds no lock.
+func (h *MetricsHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if h.rec.off {
+		refuse(w, http.StatusNotFound, "not_found", "metrics are off")
+		return
+	}
+	if req.Method != http.MethodGet && req.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "use GET or HEAD")
+		return
+	}
+	buf := pages.Get().(*bytes.Buffer)
+	defer pages.Put(buf)
+	buf.Reset()
+	format := chooseFormat(req.Header)
+	zip := acceptsGzip(req.Header)
+	if err := h.render(buf, format, zip); err != nil {
+		h.rec.fault("page", err)
+		refuse(w, http.StatusInternalServerError, "internal_error", "the page could not be made")
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Type", format.contentType)
+	header.Set("Content-Length", strconv.Itoa(buf.Len()))
+	header.Add("Vary", "Accept, Accept-Encoding")
+	header.Set("Cache-Control", "no-store")
+	if zip {
+		header.Set("Content-Encoding", "gzip")
+	}
+	if req.Method == http.MethodGet {
+		w.Write(buf.Bytes()) // an error is the reader's having gone
+	}
+}
+
+var (
+	pages   = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+	zippers = sync.Pool{New: func() any { z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed); return z }}
+)
+
+// render writes the page into buf. A panic is an error.
+func (h *MetricsHandler) render(buf *bytes.Buffer, f format, zip bool) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	families, err := h.rec.Gather()
+	if err != nil {
+		return err
+	}
+	families = h.addOthers(families)
+	if !zip {
+		return f.write(buf, families)
+	}
+	z := zippers.Get().(*gzip.Writer)
+	defer zippers.Put(z)
+	z.Reset(buf)
+	return errors.Join(f.write(z, families), z.Close())
+}
+
+// addOthers appends the families of the other gatherers, without those whose names are taken: the first one of a name is the page's.
+func (h *MetricsHandler) addOthers(families []*dto.MetricFamily) []*dto.MetricFamily {
+	if len(h.others) == 0 {
+		return families
+	}
+	taken := make(map[string]bool, len(families))
+	for _, f := range families {
+		taken[f.GetName()] = true
+	}
+	for _, g := range h.others {
+		for _, f := range h.gather(g) {
+			if !taken[f.GetName()] {
+				taken[f.GetName()] = true
+				families = append(families, f)
+			}
+		}
+	}
+	return families
+}
+
+// gather reads a caller's gatherer. Its failure costs its own families only.
+func (h *MetricsHandler) gather(g prometheus.Gatherer) (families []*dto.MetricFamily) {
+	defer h.rec.guard("gatherer")
+	families, err := g.Gather()
+	if err != nil {
+		h.rec.fault("gatherer", err)
+	}
+	return families
+}
+
+// refuse answers with an error as JSON.
+func refuse(w http.ResponseWriter, status int, kind, message string) {
+	body, _ := json.Marshal(map[string]any{"error": map[string]string{"type": kind, "message": message}}) // strings always marshal
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(append(body, '\n'))
+}
+
+// classicText writes the text format 0.0.4.
+func classicText(w writer, families []*dto.MetricFamily) error {
+	for _, f := range families {
+		if _, err := expfmt.MetricFamilyToText(w, f); err != nil {
+			return fmt.Errorf("family %s: %w", f.GetName(), err)
+		}
+	}
+	return nil
+}

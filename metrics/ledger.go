@@ -1,0 +1,61 @@
+package metrics
+
+import (
+	"math/bits"
+	"sync/atomic"
+)
+
+// ledger is a model's pushed numbers: two halves of atomic words that writers add to, and the totals, which belong to whoever
+// holds the recorder's scrape lock.
+type ledger struct {
+	*layout
+	gate   gate
+	halves [2][]atomic.Uint64
+	// Totals in 128 bits: nanoseconds of a thousand requests at a time fill 64 bits in seven months.
+	lo, hi []uint64
+}
+
+func newLedger(l *layout) *ledger {
+	return &ledger{
+		layout: l,
+		halves: [2][]atomic.Uint64{make([]atomic.Uint64, l.size), make([]atomic.Uint64, l.size)},
+		lo:     make([]uint64, l.size),
+		hi:     make([]uint64, l.size),
+	}
+}
+
+// drain moves what was pushed since the last drain into the totals.
+func (l *ledger) drain() {
+	cold := l.halves[l.gate.flip()]
+	for i := range cold {
+		v := cold[i].Load()
+		if v == 0 {
+			continue
+		}
+		cold[i].Store(0)
+		var carry uint64
+		l.lo[i], carry = bits.Add64(l.lo[i], v, 0)
+		l.hi[i] += carry
+	}
+}
+
+// total is word i as the page shows it.
+func (l *ledger) total(i int) float64 {
+	return float64(l.hi[i])*(1<<64) + float64(l.lo[i])
+}
+
+// entry is one writer's stay in a half.
+type entry struct {
+	*layout
+	cells []atomic.Uint64
+}
+
+// observe adds n observations of v to the histogram id whose words begin at base; sum is what they add up to, which is not
+// n·v where v was rounded.
+func (e entry) observe(base int, id histID, v, n, sum uint64) {
+	ladder, at := e.ladders[id], base+e.at[id]
+	e.cells[at+ladder.bucket(v)].Add(n)
+	e.cells[at+len(ladder.limits)+1].Add(sum)
+}
+
+func (e entry) observe1(base int, id histID, v uint64) { e.observe(base, id, v, 1, v) }

@@ -1,0 +1,126 @@
+package metrics
+
+import (
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// RecorderOptions configure a Recorder; the zero value is good.
+type RecorderOptions struct {
+	// Buckets are the bounds of the three gen_ai_server_* histograms; zero: one ladder for all three. SpecBuckets are the
+	// semantic conventions' own. Bounds out of order make NewRecorder panic.
+	Buckets Buckets
+
+	// The labels of target_info. Empty: "paddock", the build's version, and a random UUID.
+	ServiceName, ServiceVersion, ServiceInstanceID string
+
+	// Resource makes a registry that the recorder is registered on show target_info and process_start_time_seconds too. Handler
+	// always shows them; on a caller's registry they would meet the caller's own.
+	Resource bool
+
+	// Logger gets the recorder's own faults; nil: slog.Default().
+	Logger *slog.Logger
+
+	test struct {
+		now   func() time.Duration
+		build *build
+		start float64
+	}
+}
+
+// Recorder collects what engines and edges push and pulls the rest. It is a prometheus.Collector and a prometheus.Gatherer; its
+// methods may be called from any number of goroutines at once. Make one with NewRecorder.
+type Recorder struct {
+	off      bool
+	opts     RecorderOptions
+	now      func() time.Duration
+	log      *slog.Logger
+	layout   *layout
+	descs    []*prometheus.Desc // parallel to table
+	process  processFacts
+	inFlight atomic.Int64
+	faults   atomic.Uint64
+
+	scrape sync.Mutex // guards models and what scrapes own of each; no writer of observations takes it
+	models []*Model   // in the order of opening
+}
+
+// Off records nothing: its models drop what is pushed, its page doesn't exist. Give it to an engine to run without metrics.
+var Off = &Recorder{off: true, now: sinceStart}
+
+// started is as near to the process's start as a library gets; all recorders' clocks count from it.
+var started = time.Now()
+
+// sinceStart is the monotonic clock. It is never 0, which in a Record means "not reached".
+func sinceStart() time.Duration { return max(1, time.Since(started)) }
+
+var defaultRecorder = sync.OnceValue(func() *Recorder { return NewRecorder(RecorderOptions{}) })
+
+// Default returns the recorder that Handler shows and that engines use unless given another.
+func Default() *Recorder { return defaultRecorder() }
+
+// NewRecorder makes a recorder with no models. It panics for bucket bounds that are no ladder, which are a mistake in the
+// program and not in its input.
+func NewRecorder(o RecorderOptions) *Recorder {
+	layout, err := newLayout(o.Buckets)
+	if err != nil {
+		panic(err)
+	}
+	r := &Recorder{opts: o, now: o.test.now, log: o.Logger, layout: layout, descs: newDescs()}
+	if r.now == nil {
+		r.now = sinceStart
+	}
+	r.process = newProcessFacts(&o)
+	return r
+}
+
+// Now reads the clock that the stamps of a Record are on: monotonic, never 0.
+func (r *Recorder) Now() time.Duration { return r.now() }
+
+// Enabled says whether the recorder records; false for Off only.
+func (r *Recorder) Enabled() bool { return !r.off }
+
+// InFlight adds n to the number of requests held at an edge or through the API: 1 when one is taken, -1 after its last byte.
+func (r *Recorder) InFlight(n int) {
+	if !r.off {
+		r.inFlight.Add(int64(n))
+	}
+}
+
+// Faults is how often metrics code failed and went on: a panicking Source, a record outside the lists. 0 in a sound program.
+func (r *Recorder) Faults() uint64 { return r.faults.Load() }
+
+// fault counts a failure of metrics code, and logs the 1st, 2nd, 4th, 8th…: a fault of every step must not fill a disk.
+func (r *Recorder) fault(where string, err error) {
+	n := r.faults.Add(1)
+	if bits.OnesCount64(n) != 1 {
+		return
+	}
+	log := r.log
+	if log == nil {
+		log = slog.Default()
+	}
+	log.Error("metrics: a fault was contained; serving goes on, numbers may be missing", "where", where, "error", err, "faults", n)
+}
+
+// guard, deferred, keeps a panic in metrics code from the caller.
+func (r *Recorder) guard(where string) {
+	if p := recover(); p != nil {
+		r.fault(where, fmt.Errorf("panic: %v", p))
+	}
+}
+
+// newUUID returns a random UUID, version 4.
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails: crypto/rand's contract since Go 1.24
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

@@ -1,0 +1,219 @@
+package metrics
+
+import (
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+)
+
+// scrape is one reading of a recorder: it walks the table, and within each family the models, and gathers samples.
+type scrape struct {
+	rec     *Recorder
+	row     *family
+	desc    *prometheus.Desc
+	next    int    // the model after this one
+	model   *Model // current
+	samples []sample
+}
+
+// sample is one line of the page, or the lines of one histogram. It is a prometheus.Metric.
+type sample struct {
+	row    *family
+	desc   *prometheus.Desc
+	labels []*dto.LabelPair
+	value  float64
+	hist   *dto.Histogram
+}
+
+var _ prometheus.Metric = (*sample)(nil)
+
+// read takes a whole reading: first every model's numbers, each at one instant, then the table in order.
+func (r *Recorder) read(page bool) []sample {
+	r.scrape.Lock()
+	defer r.scrape.Unlock()
+	for _, m := range r.models {
+		m.ledger.drain()
+		m.pull()
+	}
+	s := &scrape{rec: r, samples: make([]sample, 0, 256)}
+	for i := range table {
+		if table[i].page && !page {
+			continue
+		}
+		s.row, s.desc, s.next = &table[i], r.descs[i], 0
+		table[i].write(s)
+	}
+	return s.samples
+}
+
+// pull renews m.last. A source that panics leaves the numbers of the scrape before, so that no counter goes down.
+func (m *Model) pull() {
+	if m.source == nil {
+		return
+	}
+	defer m.rec.guard("snapshot of model " + m.name)
+	var s Snapshot
+	m.source.Snapshot(&s)
+	m.last = s
+}
+
+// nextModel makes the next model current.
+func (s *scrape) nextModel() bool {
+	if s.next >= len(s.rec.models) {
+		return false
+	}
+	s.model = s.rec.models[s.next]
+	s.next++
+	return true
+}
+
+// nextSource makes the next model that has an engine current.
+func (s *scrape) nextSource() bool {
+	for s.nextModel() {
+		if s.model.source != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// combinations calls f for each operation and origin with the first word of their cells.
+func (s *scrape) combinations(f func(op, or, base int)) {
+	for op := range NumOperations {
+		for or := range NumOrigins {
+			f(op, or, s.rec.layout.base(Operation(op), Origin(or)))
+		}
+	}
+}
+
+// value adds a sample. labels isn't changed; a caller may append to a shared slice, since those are full.
+func (s *scrape) value(v float64, labels ...*dto.LabelPair) {
+	s.samples = append(s.samples, sample{row: s.row, desc: s.desc, labels: labels, value: v})
+}
+
+// histogram adds the histogram id whose cells begin at base; one without observations only if zero says so.
+func (s *scrape) histogram(base int, id histID, zero bool, labels ...*dto.LabelPair) {
+	ladder, at, ledger := s.rec.layout.ladders[id], base+s.rec.layout.at[id], s.model.ledger
+	n := len(ladder.limits)
+	var count uint64
+	for i := range n + 1 {
+		count += ledger.lo[at+i] // counts fit 64 bits; only sums carry
+	}
+	if count == 0 && !zero {
+		return
+	}
+	h := &dto.Histogram{Bucket: make([]*dto.Bucket, n)}
+	buckets, counts := make([]dto.Bucket, n), make([]uint64, n+1)
+	var upTo uint64
+	for i := range n {
+		upTo += ledger.lo[at+i]
+		counts[i] = upTo
+		buckets[i].UpperBound, buckets[i].CumulativeCount = &ladder.bounds[i], &counts[i]
+		h.Bucket[i] = &buckets[i]
+	}
+	counts[n] = count
+	sum := ledger.total(at+n+1) / ladder.unit
+	h.SampleCount, h.SampleSum = &counts[n], &sum
+	s.samples = append(s.samples, sample{row: s.row, desc: s.desc, labels: labels, hist: h})
+}
+
+// Desc implements prometheus.Metric.
+func (s *sample) Desc() *prometheus.Desc { return s.desc }
+
+// Write implements prometheus.Metric.
+func (s *sample) Write(out *dto.Metric) error {
+	out.Label = s.labels[:len(s.labels):len(s.labels)] // full: a wrapping registry appends
+	switch s.row.kind {
+	case counter:
+		out.Counter = &dto.Counter{Value: &s.value}
+	case gauge:
+		out.Gauge = &dto.Gauge{Value: &s.value}
+	case histogram:
+		out.Histogram = s.hist
+	}
+	return nil
+}
+
+var _ interface {
+	prometheus.Collector
+	prometheus.Gatherer
+} = (*Recorder)(nil)
+
+// Describe implements prometheus.Collector.
+func (r *Recorder) Describe(ch chan<- *prometheus.Desc) {
+	for i, d := range r.descs { // none on Off
+		if !table[i].page || r.opts.Resource {
+			ch <- d
+		}
+	}
+}
+
+// Collect implements prometheus.Collector. A success's duration has no error_type label, which a pedantic registry minds and an
+// ordinary one doesn't.
+func (r *Recorder) Collect(ch chan<- prometheus.Metric) {
+	if r.off {
+		return
+	}
+	samples := r.read(r.opts.Resource)
+	for i := range samples {
+		ch <- &samples[i]
+	}
+}
+
+// Gather implements prometheus.Gatherer: the recorder's families in the order of the table, target_info and
+// process_start_time_seconds among them, labels in the order that METRICS.md gives. A family without samples is left out.
+func (r *Recorder) Gather() ([]*dto.MetricFamily, error) {
+	if r.off {
+		return nil, nil
+	}
+	samples := r.read(true)
+	var families []*dto.MetricFamily
+	metrics := make([]dto.Metric, len(samples))
+	var current *family
+	for i := range samples {
+		s := &samples[i]
+		if s.row != current {
+			current = s.row
+			name, kind := current.sampleName(), familyTypes[current.kind]
+			families = append(families, &dto.MetricFamily{Name: &name, Help: &current.help, Type: &kind})
+		}
+		if err := s.Write(&metrics[i]); err != nil {
+			return nil, err
+		}
+		f := families[len(families)-1]
+		f.Metric = append(f.Metric, &metrics[i])
+	}
+	return families, nil
+}
+
+var familyTypes = [...]dto.MetricType{
+	counter:   dto.MetricType_COUNTER,
+	gauge:     dto.MetricType_GAUGE,
+	histogram: dto.MetricType_HISTOGRAM,
+}
+
+// newDescs makes the descriptors of the table's rows.
+func newDescs() []*prometheus.Desc {
+	descs := make([]*prometheus.Desc, len(table))
+	for i := range table {
+		descs[i] = prometheus.NewDesc(table[i].sampleName(), table[i].help, table[i].labelNames(), nil)
+	}
+	return descs
+}
+
+// labelNames are the row's labels, base spelled out.
+func (f *family) labelNames() []string {
+	if f.labels == "" {
+		return nil
+	}
+	var names []string
+	for name := range strings.SplitSeq(f.labels, ",") {
+		if name == "base" {
+			names = append(names, strings.Split(baseLabels, ",")...)
+		} else {
+			names = append(names, name)
+		}
+	}
+	return names
+}
