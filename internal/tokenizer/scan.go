@@ -1,0 +1,205 @@
+package tokenizer
+
+// A scanner returns the length of the next piece of s, which is not empty; the
+// result is between 1 and len(s). Scanners in a row refine each other: each sees one
+// piece of the one before as if it were the whole text, so a lookahead stops at the
+// piece's end. Each reads at most a constant factor more than it returns.
+type scanner func(s string) int
+
+// contraction returns the length of an English contraction's tail at the start of s
+// ('s 't 'm 'd 're 've 'll), or 0.
+func contraction(s string, anyCase bool) int {
+	if len(s) < 2 || s[0] != '\'' {
+		return 0
+	}
+	a, b := s[1], byte(0)
+	if len(s) > 2 {
+		b = s[2]
+	}
+	if anyCase {
+		a, b = lower(a), lower(b)
+	}
+	switch a {
+	case 's', 't', 'm', 'd':
+		return 2
+	case 'r', 'v':
+		if b == 'e' {
+			return 3
+		}
+	case 'l':
+		if b == 'l' {
+			return 3
+		}
+	}
+	return 0
+}
+
+func lower(b byte) byte {
+	if 'A' <= b && b <= 'Z' {
+		b += 'a' - 'A'
+	}
+	return b
+}
+
+// gpt2Words: 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+func gpt2Words(s string) int {
+	if n := contraction(s, false); n > 0 {
+		return n
+	}
+	t := classes()
+	at := 0
+	if s[0] == ' ' && len(s) > 1 {
+		at = 1
+	}
+	switch c, _ := t.at(s[at:]); {
+	case c&letter != 0:
+		return at + t.run(s[at:], letter)
+	case c&number != 0:
+		return at + t.run(s[at:], number)
+	case c&space == 0:
+		return at + t.runNot(s[at:], space|letter|number)
+	}
+	n, last, _ := spaces(t, s)
+	return beforeWord(s, n, last)
+}
+
+// spaces measures the run of white space at the start of s: its length, where its
+// last character begins, and the end of its last \r or \n (0: none).
+func spaces(t *classTable, s string) (n, last, newline int) {
+	for n < len(s) {
+		c, size := t.at(s[n:])
+		if c&space == 0 {
+			break
+		}
+		if s[n] == '\n' || s[n] == '\r' {
+			newline = n + 1
+		}
+		last = n
+		n += size
+	}
+	return n, last, newline
+}
+
+// beforeWord is \s+(?!\S)|\s+ on a run of n bytes of space: before a word, the run
+// leaves its last character to the word, unless that is all there is.
+func beforeWord(s string, n, last int) int {
+	if n < len(s) && last > 0 {
+		return last
+	}
+	return n
+}
+
+// wordShape is the family of
+//
+//	(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?L+|\p{N}{1,D}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+//
+// with L and D as given.
+type wordShape struct {
+	letters class // L
+	digits  int   // D
+}
+
+// words returns the scanner of a shape.
+func (w wordShape) words() scanner {
+	return func(s string) int { return w.next(classes(), s) }
+}
+
+func (w wordShape) next(t *classTable, s string) int {
+	if n := contraction(s, true); n > 0 {
+		return n
+	}
+	c, size := t.at(s)
+	newline := s[0] == '\n' || s[0] == '\r'
+	switch {
+	case c&w.letters != 0:
+		return size + t.run(s[size:], w.letters)
+	case c&number != 0:
+		n := size
+		for i := 1; i < w.digits && n < len(s); i++ {
+			c, size := t.at(s[n:])
+			if c&number == 0 {
+				break
+			}
+			n += size
+		}
+		return n
+	case !newline && size < len(s):
+		if c, n := t.at(s[size:]); c&w.letters != 0 {
+			return size + n + t.run(s[size+n:], w.letters)
+		}
+	}
+
+	// A space may lead a run of other characters, which takes the line ends after it.
+	at := 0
+	if s[0] == ' ' && len(s) > 1 {
+		at = 1
+	}
+	other := space | number | w.letters | letter
+	if c, _ := t.at(s[at:]); c&other == 0 {
+		n := at + t.runNot(s[at:], other)
+		for n < len(s) && (s[n] == '\n' || s[n] == '\r') {
+			n++
+		}
+		return n
+	}
+
+	n, last, end := spaces(t, s)
+	if end > 0 {
+		return end
+	}
+	return beforeWord(s, n, last)
+}
+
+// runs splits out \s?X{1,limit}, where X are the characters that in accepts and the
+// space is allowed only if lead is set; what lies between is one piece. limit 0 means
+// no limit.
+func runs(lead bool, limit int, in func(t *classTable, s string) (ok bool, size int)) scanner {
+	match := func(t *classTable, s string) int {
+		n := 0
+		if lead {
+			if c, size := t.at(s); c&space != 0 && size < len(s) {
+				if ok, _ := in(t, s[size:]); ok {
+					n = size
+				}
+			}
+		}
+		for count := 0; n < len(s) && (limit == 0 || count < limit); count++ {
+			ok, size := in(t, s[n:])
+			if !ok {
+				break
+			}
+			n += size
+		}
+		return n
+	}
+	return func(s string) int {
+		t := classes()
+		if n := match(t, s); n > 0 {
+			return n
+		}
+		for i := 0; ; {
+			_, size := t.at(s[i:])
+			if i += size; i == len(s) {
+				return i
+			}
+			// Only whether a match begins here matters, so look at one or two
+			// characters rather than measure the run.
+			if ok, _ := in(t, s[i:]); ok {
+				return i
+			}
+			if c, size := t.at(s[i:]); lead && c&space != 0 && i+size < len(s) {
+				if ok, _ := in(t, s[i+size:]); ok {
+					return i
+				}
+			}
+		}
+	}
+}
+
+// ofClass accepts the characters of a class.
+func ofClass(want class) func(*classTable, string) (bool, int) {
+	return func(t *classTable, s string) (bool, int) {
+		c, n := t.at(s)
+		return c&want != 0, n
+	}
+}

@@ -1,0 +1,66 @@
+package tokenizer
+
+// Token types, numbered as GGUF files number them.
+const (
+	TypeUndefined   int32 = iota // decodes to nothing
+	TypeNormal                   // ordinary text
+	TypeUnknown                  // stands for text that has no token
+	TypeControl                  // never made from plain text
+	TypeUserDefined              // text that is always one token
+	TypeUnused                   // decodes to nothing
+	TypeByte                     // "<0x00>" to "<0xFF>": one byte
+)
+
+// Setting is a flag that a file may leave out; then the kind of vocabulary decides.
+type Setting int8
+
+// Values of a Setting.
+const (
+	Default Setting = iota
+	Off
+	On
+)
+
+// Set turns a flag that is present in a file into a Setting.
+func Set(on bool) Setting {
+	if on {
+		return On
+	}
+	return Off
+}
+
+func (s Setting) or(def bool) bool {
+	if s == Default {
+		return def
+	}
+	return s == On
+}
+
+// Specials are the ids of tokens with a role; -1 where there is none. Start from
+// NoSpecials: 0 is an id.
+type Specials struct {
+	BOS, EOS, EOT, EOM     int32 // begin of sequence; end of sequence, turn, message
+	UNK, SEP, PAD, Mask    int32
+	FIMPad, FIMRep, FIMSep int32 // fill-in-the-middle: padding, repository, file separator
+}
+
+// NoSpecials returns Specials with every id absent.
+func NoSpecials() Specials {
+	return Specials{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
+}
+
+// Vocab is a vocabulary as a model file states it. New copies what it keeps.
+type Vocab struct {
+	Model string // "llama" (SentencePiece-style BPE), "gpt2" (byte-level BPE) or "gemma4"
+	Pre   string // the pre-tokenizer's name; of no meaning for "llama"
+	Name  string // the model's name (general.name), for the few whose tokens strip space; may be empty
+
+	Tokens []string  // text of each id, as the file spells it
+	Scores []float32 // one a token, or none; needed for "llama", where higher merges first
+	Types  []int32   // one a token, or none: all TypeNormal
+	Merges []string  // "left right", best first; needed for "gpt2" and "gemma4"
+
+	Specials
+	AddBOS, AddEOS Setting // what Encode's addSpecial puts around a text
+	AddSpacePrefix Setting // "llama": a space goes before text that begins a sequence or follows a special token
+}
