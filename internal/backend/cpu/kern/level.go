@@ -1,0 +1,67 @@
+package kern
+
+import "fmt"
+
+// Level is a set of instructions that kernels are written for.
+type Level uint8
+
+const (
+	Portable   Level = iota // plain Go: the definition
+	AVX2                    // with FMA and F16C
+	AVX512VNNI              // AVX-512 F, BW, DQ, VL and VNNI
+	levels
+)
+
+var levelNames = [levels]string{"portable", "avx2", "avx512vnni"}
+
+// String names the level.
+func (l Level) String() string {
+	if l >= levels {
+		return fmt.Sprintf("level %d", uint8(l))
+	}
+	return levelNames[l]
+}
+
+// Supported lists the levels that this build and machine can run, Portable
+// first, the fastest last. Safe for concurrent use.
+func Supported() []Level { return supported() }
+
+// Best is the fastest supported level. Safe for concurrent use.
+func Best() Level {
+	s := Supported()
+	return s[len(s)-1]
+}
+
+// Kernels is the table of functions of one level. It is immutable and safe for
+// concurrent use; the scratch that its methods take is not.
+type Kernels struct {
+	level  Level
+	linear [len(formats)][]tile
+	vec    vecFuncs
+	attend attendFuncs
+}
+
+// New returns the kernels of level l. It panics if this machine can't run
+// them: ask Supported first.
+func New(l Level) *Kernels {
+	for _, s := range Supported() {
+		if s == l {
+			return newKernels(l)
+		}
+	}
+	panic(fmt.Sprintf("kern: level %v is not supported by this machine or build", l))
+}
+
+// Level tells which level the kernels are of. Safe for concurrent use.
+func (k *Kernels) Level() Level { return k.level }
+
+// newKernels fills the table: the portable row first, then whatever the level
+// has of its own.
+func newKernels(l Level) *Kernels {
+	k := &Kernels{level: l, vec: portableVec, attend: portableAttend}
+	for i := range formats {
+		k.linear[i] = []tile{{panels: 1, rows: 1, run: formats[i].dot}}
+	}
+	choose(k, l)
+	return k
+}

@@ -1,0 +1,197 @@
+package kern
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/paddock-go/paddock/internal/quant"
+)
+
+// dotArgs is what a dot kernel takes: a rectangle of panels and activation
+// rows of the size that the kernel is made for. Strides are in bytes. The
+// assembly reads it by the offsets asserted below.
+type dotArgs struct {
+	w         unsafe.Pointer // first panel
+	wStride   uintptr        // to the next panel
+	x         unsafe.Pointer // first row: int8 quants or float32 values
+	xStride   uintptr        // to the next row
+	d         unsafe.Pointer // scales of the first row
+	dStride   uintptr
+	s         unsafe.Pointer // sums of the first row
+	sStride   uintptr
+	out       unsafe.Pointer // float32, 16 per panel and row
+	outStride uintptr        // to the next row
+	blocks    uintptr
+}
+
+// The offsets that the assembly uses.
+const (
+	_ = -(unsafe.Offsetof(dotArgs{}.wStride) ^ 8)
+	_ = -(unsafe.Offsetof(dotArgs{}.x) ^ 16)
+	_ = -(unsafe.Offsetof(dotArgs{}.xStride) ^ 24)
+	_ = -(unsafe.Offsetof(dotArgs{}.d) ^ 32)
+	_ = -(unsafe.Offsetof(dotArgs{}.dStride) ^ 40)
+	_ = -(unsafe.Offsetof(dotArgs{}.s) ^ 48)
+	_ = -(unsafe.Offsetof(dotArgs{}.sStride) ^ 56)
+	_ = -(unsafe.Offsetof(dotArgs{}.out) ^ 64)
+	_ = -(unsafe.Offsetof(dotArgs{}.outStride) ^ 72)
+	_ = -(unsafe.Offsetof(dotArgs{}.blocks) ^ 80)
+)
+
+// tile is a dot kernel for a rectangle of panels × rows. Its size changes no
+// bit of what it computes.
+type tile struct {
+	panels, rows int
+	run          func(*dotArgs)
+}
+
+// tailRows is how many rows of the last, partial panel are computed at once.
+const tailRows = 8
+
+// LinearScratch is a worker's memory for Linear; the zero value is ready. One
+// goroutine uses it at a time.
+type LinearScratch struct {
+	args dotArgs
+	tail [tailRows * Lanes]float32
+}
+
+// Linear computes rows row0…row1 of x times panels panel0…panel1 of m:
+//
+//	out[r × stride + o] = Σk m[o][k] × x[r][k]    for the outputs o of those panels
+//
+// out is indexed from row 0 and output 0 of the whole product, so that workers
+// share one buffer; only outputs that exist are written. x must be of the
+// format's kind and width. Safe for concurrent use with distinct scratch and
+// distinct outputs.
+func (k *Kernels) Linear(sc *LinearScratch, m *Matrix, x *Acts, row0, row1, panel0, panel1 int, out []float32, stride int) {
+	if x.Kind != m.Format.Act || x.Cols != m.Cols {
+		panic(fmt.Sprintf("kern: a %d × %d matrix of %v met %d activations of kind %v", m.Rows, m.Cols, m.Format.Type, x.Cols, x.Kind))
+	}
+	if row0 < 0 || row1 > x.Rows || panel0 < 0 || panel1 > m.Panels() || stride < m.Rows {
+		panic(fmt.Sprintf("kern: rows %d to %d of %d, panels %d to %d of %d, %d outputs in a stride of %d", row0, row1, x.Rows, panel0, panel1, m.Panels(), m.Rows, stride))
+	}
+	if row0 >= row1 || panel0 >= panel1 {
+		return
+	}
+	_ = out[(row1-1)*stride+min(panel1*Lanes, m.Rows)-1]
+	full := panel1
+	if m.Rows < panel1*Lanes {
+		full-- // the last panel has fewer than 16 outputs
+	}
+	a := &sc.args
+	x.bind(a)
+	a.blocks = uintptr(m.Format.Blocks(m.Cols))
+	a.wStride = uintptr(m.Format.PanelBytes(m.Cols))
+	a.outStride = uintptr(stride) * 4
+	j := job{tiles: k.linear[m.Format.index], args: a, base: *a}
+	j.base.w = unsafe.Pointer(&m.Data[0])
+	j.base.out = unsafe.Pointer(&out[0])
+	if panel0 < full {
+		j.sweep(row0, row1, panel0, full)
+	}
+	if full < panel1 {
+		n := m.Rows - full*Lanes
+		for r := row0; r < row1; r += tailRows {
+			end := min(r+tailRows, row1)
+			// The kernel's out is that of row 0, panel 0; tail stands for row r of the last panel.
+			j.base.outStride = Lanes * 4
+			j.base.out = unsafe.Pointer(&sc.tail[0])
+			j.rowOut, j.panelOut = r, full
+			j.sweep(r, end, full, panel1)
+			for i := r; i < end; i++ {
+				copy(out[i*stride+full*Lanes:][:n], sc.tail[(i-r)*Lanes:])
+			}
+		}
+	}
+	*a = dotArgs{} // keep no pointer alive
+}
+
+// job is one sweep over panels and rows with the tiles of a format.
+type job struct {
+	tiles            []tile
+	args             *dotArgs
+	base             dotArgs // of row 0 and panel 0
+	rowOut, panelOut int     // the row and panel that base.out stands for
+}
+
+// sweep covers the rectangle with tiles. Panels go outermost, so that a panel
+// stays in the first cache while the rows pass by it.
+func (j *job) sweep(row0, row1, panel0, panel1 int) {
+	for p := panel0; p < panel1; {
+		width := j.width(row1-row0, panel1-p)
+		for r := row0; r < row1; {
+			r += j.run(r, p, row1-r, width)
+		}
+		p += width
+	}
+}
+
+// width is how many panels to take at once where rows and panels are left: the
+// first tile that fits decides. Tiles are listed from large to small, and for
+// each width there is one of a single row.
+func (j *job) width(rows, panels int) int {
+	for i := range j.tiles {
+		if t := &j.tiles[i]; t.rows <= rows && t.panels <= panels {
+			return t.panels
+		}
+	}
+	return 1
+}
+
+// run computes one tile of the given width at row r, panel p, and returns its rows.
+func (j *job) run(r, p, rows, width int) int {
+	for i := range j.tiles {
+		t := &j.tiles[i]
+		if t.panels != width || t.rows > rows {
+			continue
+		}
+		a, b := j.args, &j.base
+		*a = *b
+		a.w = unsafe.Add(b.w, uintptr(p)*b.wStride)
+		a.x = unsafe.Add(b.x, uintptr(r)*b.xStride)
+		a.d = unsafe.Add(b.d, uintptr(r)*b.dStride)
+		a.s = unsafe.Add(b.s, uintptr(r)*b.sStride)
+		a.out = unsafe.Add(b.out, uintptr(r-j.rowOut)*b.outStride+uintptr(p-j.panelOut)*Lanes*4)
+		t.run(a)
+		return t.rows
+	}
+	panic("kern: no tile of a single row")
+}
+
+// bind points a at row 0 of x.
+func (x *Acts) bind(a *dotArgs) {
+	blocks := uintptr(x.padded / x.Kind.BlockElems())
+	switch x.Kind {
+	case quant.ActF32, quant.ActBF16:
+		a.x, a.xStride = unsafe.Pointer(unsafe.SliceData(x.f)), uintptr(x.padded)*4
+		return
+	case quant.ActQ8x32:
+		a.s, a.sStride = unsafe.Pointer(unsafe.SliceData(x.s)), blocks*4
+	case quant.ActQ8x256:
+		a.s, a.sStride = unsafe.Pointer(unsafe.SliceData(x.sub)), blocks*2*subSums
+	}
+	a.x, a.xStride = unsafe.Pointer(unsafe.SliceData(x.q)), uintptr(x.padded)
+	a.d, a.dStride = unsafe.Pointer(unsafe.SliceData(x.d)), blocks*4
+}
+
+// The portable kernels see their operands as slices again.
+
+func (a *dotArgs) panel(bytes int) []byte {
+	return unsafe.Slice((*byte)(a.w), int(a.blocks)*bytes)
+}
+
+func (a *dotArgs) quants(elems int) []int8 {
+	return unsafe.Slice((*int8)(a.x), int(a.blocks)*elems)
+}
+
+func (a *dotArgs) floats(elems int) []float32 {
+	return unsafe.Slice((*float32)(a.x), int(a.blocks)*elems)
+}
+
+func (a *dotArgs) scales() []float32 { return unsafe.Slice((*float32)(a.d), int(a.blocks)) }
+
+func (a *dotArgs) blockSums() []int32 { return unsafe.Slice((*int32)(a.s), int(a.blocks)) }
+
+func (a *dotArgs) subSums() []int16 { return unsafe.Slice((*int16)(a.s), int(a.blocks)*subSums) }
+
+func (a *dotArgs) lanes() *[Lanes]float32 { return (*[Lanes]float32)(a.out) }
