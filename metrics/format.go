@@ -9,12 +9,10 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-type writer = io.Writer
-
 // format is a way to write the page.
 type format struct {
 	contentType string
-	write       func(writer, []*dto.MetricFamily) error
+	write       func(io.Writer, []*dto.MetricFamily) error
 }
 
 // classic is the format of whoever doesn't ask for another.

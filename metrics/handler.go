@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"sync"
@@ -151,7 +152,7 @@ func refuse(w http.ResponseWriter, status int, kind, message string) {
 }
 
 // classicText writes the text format 0.0.4.
-func classicText(w writer, families []*dto.MetricFamily) error {
+func classicText(w io.Writer, families []*dto.MetricFamily) error {
 	for _, f := range families {
 		if _, err := expfmt.MetricFamilyToText(w, f); err != nil {
 			return fmt.Errorf("family %s: %w", f.GetName(), err)
