@@ -1,0 +1,54 @@
+package backend
+
+import (
+	"fmt"
+
+	"github.com/paddock-go/paddock/internal/prog"
+	"github.com/paddock-go/paddock/internal/quant"
+)
+
+// LimitError reports limits, or a batch, that a runner can't be made for or
+// can't take: what, how much, and the range it has to be in.
+type LimitError struct {
+	What      string
+	Got       int64
+	Low, High int64
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("backend: %s is %d, must be %d to %d", e.What, e.Got, e.Low, e.High)
+}
+
+// TensorError reports a tensor that a program's weight can't be made of.
+type TensorError struct {
+	Tensor string
+	Type   quant.Type
+	What   string
+}
+
+func (e *TensorError) Error() string {
+	return fmt.Sprintf("backend: tensor %q of type %v: %s", e.Tensor, e.Type, e.What)
+}
+
+// Rows cuts the rows of a weight out of its tensor and finds the format. The
+// rows' bytes are only valid as long as t.Data is. Safe for concurrent use.
+func Rows(w prog.Weight, t Tensor) (quant.Format, []byte, error) {
+	fail := func(format string, args ...any) (quant.Format, []byte, error) {
+		return quant.Format{}, nil, &TensorError{Tensor: w.Tensor, Type: t.Type, What: fmt.Sprintf(format, args...)}
+	}
+	f, ok := quant.Lookup(t.Type)
+	if !ok {
+		return fail("this format is not supported yet; convert the file to one of f32, f16, bf16, q8_0, q4_0, q4_K or q6_K")
+	}
+	if t.Cols != w.Cols || w.FromRow < 0 || w.Rows < 1 || w.FromRow > t.Rows-w.Rows {
+		return fail("rows %d to %d of %d columns are wanted, it is %d×%d", w.FromRow, w.FromRow+w.Rows, w.Cols, t.Rows, t.Cols)
+	}
+	row, err := f.RowBytes(t.Cols)
+	if err != nil {
+		return fail("%v", err)
+	}
+	if len(t.Data)/row < t.Rows {
+		return fail("%d bytes are too few for %d rows of %d bytes", len(t.Data), t.Rows, row)
+	}
+	return f, t.Data[w.FromRow*row : (w.FromRow+w.Rows)*row], nil
+}

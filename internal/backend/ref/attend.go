@@ -1,0 +1,145 @@
+package ref
+
+import (
+	"math"
+
+	"github.com/paddock-go/paddock/internal/num"
+	"github.com/paddock-go/paddock/internal/prog"
+)
+
+// span is how many keys are attended to from a fresh start before the result
+// is merged into what came before. Spans are counted from position 0, so that
+// their bounds do not depend on who attends.
+const span = 512
+
+// ropeAppend normalises and rotates query and key heads, then writes keys and
+// values to the slots.
+func (r *runner) ropeAppend(op prog.RopeAppend) {
+	for row, slot := range r.batch.Slots {
+		q, k, v := r.row(op.Q, row), r.row(op.K, row), r.row(op.V, row)
+		cos, sin := angles(op.Rope, r.batch.Pos[row])
+		for h := range op.Heads {
+			r.rotateHead(op, q[h*op.HeadDim:(h+1)*op.HeadDim], op.QNorm, cos, sin)
+		}
+		for h := range op.KVHeads {
+			r.rotateHead(op, k[h*op.HeadDim:(h+1)*op.HeadDim], op.KNorm, cos, sin)
+		}
+		copy(r.keys[op.KV][int(slot)*len(k):], k)
+		copy(r.values[op.KV][int(slot)*len(v):], v)
+	}
+}
+
+func (r *runner) rotateHead(op prog.RopeAppend, head []float32, norm prog.WeightID, cos, sin []float32) {
+	if norm != prog.NoWeight {
+		rmsNorm(head, head, r.vector(norm), nil, op.NormEps)
+	}
+	for i := range cos {
+		a, b := 2*i, 2*i+1
+		if op.Rope.Order == prog.Halves {
+			a, b = i, i+op.Rope.Dim/2
+		}
+		x, y := head[a], head[b]
+		head[a] = float32(x*cos[i]) - float32(y*sin[i])
+		head[b] = float32(x*sin[i]) + float32(y*cos[i])
+	}
+}
+
+// angles are cosine and sine of each pair at a position, times the magnitude.
+// Angle and functions are float64, rounded once each at the end.
+func angles(rope prog.Rope, pos int32) (cos, sin []float32) {
+	for _, f := range rope.Freqs {
+		s, c := num.SinCos64(float64(float64(pos) * float64(f)))
+		cos = append(cos, float32(float32(c)*rope.Mag))
+		sin = append(sin, float32(float32(s)*rope.Mag))
+	}
+	return cos, sin
+}
+
+// attend: for each row and head, the spans from position 0 on, each from a
+// fresh start, merged left to right.
+func (r *runner) attend(op prog.Attend) {
+	b := r.batch
+	for s := range b.Seqs() {
+		for row := int(b.SeqStart[s]); row < int(b.SeqStart[s+1]); row++ {
+			for h := range op.Heads {
+				q := r.row(op.Q, row)[h*op.HeadDim : (h+1)*op.HeadDim]
+				out := r.row(op.Out, row)[h*op.HeadDim : (h+1)*op.HeadDim]
+				r.attendHead(op, s, int(b.Pos[row]), h/(op.Heads/op.KVHeads), q, out)
+			}
+		}
+	}
+}
+
+func (r *runner) attendHead(op prog.Attend, seq, pos, kvHead int, q, out []float32) {
+	first := 0
+	if op.Window > 0 {
+		first = max(0, pos-op.Window+1)
+	}
+	var all *softmax
+	for start := first / span * span; start <= pos; start += span {
+		part := newSoftmax(len(out))
+		part.attend(r, op, seq, kvHead, q, max(first, start), min(pos, start+span-1))
+		if all == nil {
+			all = part
+		} else {
+			all.merge(part)
+		}
+	}
+	inv := 1 / all.sum
+	for i := range out {
+		out[i] = float32(all.acc[i] * inv)
+	}
+}
+
+// at returns head h of the key or value at a position of a sequence.
+func (r *runner) at(cache []float32, seq, pos, h, heads int) []float32 {
+	b, size := r.batch, r.limits.PageSize
+	slot := int(b.Tables[seq*b.Stride+pos/size])*size + pos%size
+	dim := len(cache) / (r.limits.Pages * size * heads)
+	return cache[(slot*heads+h)*dim : (slot*heads+h+1)*dim]
+}
+
+// softmax is a running weighted sum: acc ÷ sum are the attended values, with
+// weights relative to exp(top).
+type softmax struct {
+	top float32
+	sum float32
+	acc []float32
+}
+
+func newSoftmax(dim int) *softmax {
+	return &softmax{top: float32(math.Inf(-1)), acc: make([]float32, dim)}
+}
+
+// attend adds the keys from..to of one span.
+func (s *softmax) attend(r *runner, op prog.Attend, seq, kvHead int, q []float32, from, to int) {
+	scores := make([]float32, 0, span)
+	for pos := from; pos <= to; pos++ {
+		var dot float32
+		for i, k := range r.at(r.keys[op.KV], seq, pos, kvHead, op.KVHeads) {
+			dot = num.FMA32(q[i], k, dot)
+		}
+		scores = append(scores, float32(dot*op.Scale))
+		s.top = max(s.top, scores[pos-from])
+	}
+	var lanes [16]float32
+	for i, score := range scores {
+		weight := num.Exp32(score - s.top)
+		lanes[(from+i)%16] += weight
+		for j, v := range r.at(r.values[op.KV], seq, from+i, kvHead, op.KVHeads) {
+			s.acc[j] = num.FMA32(weight, v, s.acc[j])
+		}
+	}
+	s.sum = num.Tree16(&lanes)
+}
+
+// merge adds a later span.
+func (s *softmax) merge(o *softmax) {
+	top := max(s.top, o.top)
+	mine, theirs := num.Exp32(s.top-top), num.Exp32(o.top-top)
+	s.top = top
+	s.sum = num.FMA32(o.sum, theirs, float32(s.sum*mine))
+	for i := range s.acc {
+		s.acc[i] = num.FMA32(o.acc[i], theirs, float32(s.acc[i]*mine))
+	}
+}

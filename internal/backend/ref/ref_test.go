@@ -1,0 +1,20 @@
+package ref_test
+
+import (
+	"testing"
+
+	"github.com/paddock-go/paddock/internal/backend/backendtest"
+	"github.com/paddock-go/paddock/internal/backend/ref"
+)
+
+func TestGolden(t *testing.T) {
+	backendtest.RunGolden(t, ref.New(ref.Options{}), backendtest.Goldens)
+}
+
+// TestGoldenWeights holds the lowering and the decoders, apart from any
+// rounding of activations.
+func TestGoldenWeights(t *testing.T) {
+	backendtest.RunGolden(t, ref.New(ref.Options{F32: true}), backendtest.Weights)
+}
+
+func TestStory(t *testing.T) { backendtest.RunStory(t, ref.New(ref.Options{})) }

@@ -1,0 +1,168 @@
+package ref
+
+import (
+	"fmt"
+
+	"github.com/paddock-go/paddock/internal/backend"
+	"github.com/paddock-go/paddock/internal/num"
+	"github.com/paddock-go/paddock/internal/prog"
+	"github.com/paddock-go/paddock/internal/quant"
+)
+
+// runner executes batches. One goroutine uses it at a time.
+type runner struct {
+	*model
+	limits backend.Limits
+	bufs   [][]float32 // buffer → [rows][width]
+	keys   [][]float32 // KV layer → [slot][head][key dim]
+	values [][]float32 // KV layer → [slot][head][value dim]
+	act    quant.Act
+
+	// The step that is running.
+	batch  *prog.Batch
+	logits []float32
+}
+
+// Close implements backend.Runner; there is nothing to give back.
+func (r *runner) Close() error { return nil }
+
+// CopyPages implements backend.Runner.
+func (r *runner) CopyPages(copies []backend.PageCopy) {
+	for _, c := range copies {
+		for l := range r.keys {
+			copyPage(r.keys[l], c, r.limits.Pages)
+			copyPage(r.values[l], c, r.limits.Pages)
+		}
+	}
+}
+
+func copyPage(cache []float32, c backend.PageCopy, pages int) {
+	n := len(cache) / pages
+	copy(cache[int(c.To)*n:int(c.To+1)*n], cache[int(c.From)*n:])
+}
+
+// Run implements backend.Runner.
+func (r *runner) Run(b *prog.Batch, logits []float32) error {
+	if err := backend.CheckBatch(r.prog, r.limits, b, logits); err != nil {
+		return err
+	}
+	r.batch, r.logits = b, logits
+	for _, op := range r.prog.Ops {
+		switch op := op.(type) {
+		case prog.Embed:
+			r.embed(op)
+		case prog.Norm:
+			r.norm(op)
+		case prog.Linear:
+			for _, p := range op.Parts {
+				r.linear(op.In, p.W, p.Bias, func(row int) []float32 { return r.row(p.Out, row) })
+			}
+		case prog.RopeAppend:
+			r.ropeAppend(op)
+		case prog.Attend:
+			r.attend(op)
+		case prog.GateMul:
+			r.gateMul(op)
+		case prog.AddTo:
+			for row := range r.rows(op.Dst) {
+				add(r.row(op.Dst, row), r.row(op.Src, row))
+			}
+		case prog.TakeRows:
+			for i, row := range b.Logits {
+				copy(r.row(op.Out, i), r.row(op.In, int(row)))
+			}
+		case prog.Head:
+			r.linear(op.In, op.W, op.Bias, func(row int) []float32 {
+				return logits[row*r.prog.Vocab : (row+1)*r.prog.Vocab]
+			})
+		default:
+			return fmt.Errorf("ref: op %s is unknown to this backend", op.Kind())
+		}
+	}
+	return nil
+}
+
+// rows is how many rows a buffer has in this step.
+func (r *runner) rows(id prog.BufID) int {
+	if r.prog.Bufs[id].Rows == prog.LogitRows {
+		return len(r.batch.Logits)
+	}
+	return len(r.batch.Tokens)
+}
+
+func (r *runner) row(id prog.BufID, row int) []float32 {
+	w := r.prog.Bufs[id].Width
+	return r.bufs[id][row*w : (row+1)*w]
+}
+
+func (r *runner) vector(id prog.WeightID) []float32 {
+	if id == prog.NoWeight {
+		return nil
+	}
+	return r.weights[id].vector
+}
+
+// embed widens the row of each token.
+func (r *runner) embed(op prog.Embed) {
+	w := &r.weights[op.W]
+	for i, token := range r.batch.Tokens {
+		out := r.row(op.Out, i)
+		w.format.Decode(out, w.row(int(token)))
+		if op.Scale != 1 {
+			for j := range out {
+				out[j] = float32(out[j] * op.Scale)
+			}
+		}
+	}
+}
+
+// norm: the residual first, rounded and written back, then the normalisation.
+func (r *runner) norm(op prog.Norm) {
+	for row := range r.rows(op.In) {
+		in, out := r.row(op.In, row), r.row(op.Out, row)
+		if op.Add != prog.NoBuf {
+			add(in, r.row(op.Add, row))
+		}
+		if op.Norm == prog.LayerNorm {
+			layerNorm(out, in, r.vector(op.W), r.vector(op.Bias), op.Eps)
+		} else {
+			rmsNorm(out, in, r.vector(op.W), r.vector(op.Bias), op.Eps)
+		}
+	}
+}
+
+// linear rounds each row of the input to the kind of the weight's format and
+// takes the format's dot product for each output.
+func (r *runner) linear(in prog.BufID, w, bias prog.WeightID, out func(row int) []float32) {
+	weight, b := &r.weights[w], r.vector(bias)
+	for row := range r.rows(in) {
+		r.act.Set(weight.format.Act, r.row(in, row))
+		o := out(row)
+		for i := range weight.rows {
+			o[i] = weight.format.Dot(weight.row(i), &r.act)
+			if b != nil {
+				o[i] += b[i]
+			}
+		}
+	}
+}
+
+func (r *runner) gateMul(op prog.GateMul) {
+	act := num.SiLU32
+	if op.Act == prog.GELU {
+		act = num.GELU32
+	}
+	for row := range r.rows(op.Gate) {
+		gate, up, out := r.row(op.Gate, row), r.row(op.Up, row), r.row(op.Out, row)
+		for i := range out {
+			out[i] = float32(act(gate[i]) * up[i])
+		}
+	}
+}
+
+// add is dst += src.
+func add(dst, src []float32) {
+	for i := range dst {
+		dst[i] += src[i]
+	}
+}
