@@ -68,8 +68,8 @@ func (t *Table) Shared(p *Pool, i int) bool { return p.pages[t.pages[i]].refs > 
 func (t *Table) Own(p *Pool, i int) (from, to PageID, ok bool) {
 	from = t.pages[i]
 	g := p.at(from)
-	if g.state != private {
-		panic(fmt.Sprintf("kvcache: page %d is in the index, appending to it would change what others share", from))
+	if g.state == published {
+		panic(fmt.Sprintf("kvcache: page %d is published, appending to it would change what others share", from))
 	}
 	if g.refs == 1 {
 		return from, from, true
