@@ -11,8 +11,8 @@ const (
 	maxNameBytes = 256   // four times the format's limit for tensors: some writers exceed it
 	maxDims      = 4
 	maxItems     = 1 << 16 // keys, and tensors; the largest models have some 2,000
-	maxDepth     = 4  // arrays within arrays; no known key nests at all
-	defaultAlign = 32 // where the file does not say
+	maxDepth     = 4       // arrays within arrays; no known key nests at all
+	defaultAlign = 32      // where the file does not say
 )
 
 // scanner walks a header in place. It allocates nothing but its error, and

@@ -9,7 +9,21 @@ import "math"
 // FMA32 returns a×b+c with one rounding (to nearest, ties to even), the same
 // bits on every target, subnormals, signed zeros and infinities included. The
 // payload of a NaN is not defined. Safe for concurrent use.
-func FMA32(a, b, c float32) float32 { return float32(sumToOdd(a, b, c)) }
+func FMA32(a, b, c float32) float32 {
+	s := float64(float64(a)*float64(b)) + float64(c)
+	if settled(s) {
+		return float32(s)
+	}
+	return float32(sumToOdd(a, b, c))
+}
+
+// settled tells whether rounding s, itself a rounded sum, to float32 gives what
+// rounding the exact sum would. It does unless s lies just on a tie, half way
+// between two floats, where the exact sum may lie beside it. Below 2⁻¹²⁵ ties
+// have other patterns: not looked at. Nearly always true.
+func settled(s float64) bool {
+	return math.Float64bits(s)&0x1fffffff != 0x10000000 && (s > 2*minNormal || s < -2*minNormal)
+}
 
 // Smallest normal float32, and the least magnitude that rounding to 24 bits
 // with an unbounded exponent takes up to it.
@@ -25,7 +39,12 @@ const (
 // up to 2⁻¹²⁶ is kept, what only the coarser denormal grid rounds up is not.
 // Safe for concurrent use.
 func FMA32Flush(a, b, c float32) float32 {
-	s := sumToOdd(Flush(a), Flush(b), Flush(c))
+	a, b, c = Flush(a), Flush(b), Flush(c)
+	s := float64(float64(a)*float64(b)) + float64(c)
+	if settled(s) {
+		return float32(s)
+	}
+	s = sumToOdd(a, b, c)
 	if s < tinyBefore && s > -tinyBefore {
 		return float32(math.Copysign(0, s))
 	}

@@ -1,0 +1,205 @@
+package quant
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/paddock-go/paddock/internal/half"
+)
+
+// randomRow makes a row of n values: random codes under sane scales.
+func randomRow(t *testing.T, rng *rand.Rand, f *Format, n int) []byte {
+	t.Helper()
+	size, err := f.RowBytes(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := make([]byte, size)
+	if f.BlockElems == 1 {
+		f.Encode(row, normals(rng, n, 0.1))
+		return row
+	}
+	for i := range row {
+		row[i] = byte(rng.Uint32())
+	}
+	// Scales are the only floats; all other bytes may be anything.
+	scales := map[Type][]int{Q8_0: {0}, Q4_0: {0}, Q4K: {0, 2}, Q6K: {208}}[f.Type]
+	for b := 0; b < size; b += f.BlockBytes {
+		for _, at := range scales {
+			binary.LittleEndian.PutUint16(row[b+at:], half.F16FromF32(float32(rng.NormFloat64()*0.01)))
+		}
+	}
+	return row
+}
+
+// values returns what an Act stands for.
+func (a *Act) values() []float64 {
+	out := make([]float64, a.N)
+	for i := range out {
+		if len(a.F) > 0 {
+			out[i] = float64(a.F[i])
+		} else {
+			out[i] = float64(a.Q[i]) * float64(a.D[i/a.Kind.BlockElems()])
+		}
+	}
+	return out
+}
+
+// TestDotIsTheProductOfDecodedValues ties each dot to its decode: rounding
+// apart, it is the sum of weight × activation.
+func TestDotIsTheProductOfDecodedValues(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, f := range Formats() {
+		for round := range 50 {
+			n := 256 * (1 + round%4)
+			if f.BlockElems == 1 {
+				n -= round % 37
+			}
+			row := randomRow(t, rng, &f, n)
+			w := make([]float32, n)
+			f.Decode(w, row)
+			var act Act
+			act.Set(f.Act, normals(rng, n, 1))
+			var want, size float64
+			for i, x := range act.values() {
+				want += float64(w[i]) * x
+				size += math.Abs(float64(w[i]) * x)
+			}
+			if got := float64(f.Dot(row, &act)); math.Abs(got-want) > 2e-6*size {
+				t.Fatalf("%s, %d values: %v, want %v ± %v", f.Name, n, got, want, 2e-6*size)
+			}
+		}
+	}
+}
+
+// TestDotBits pins the definitions: the order of the operations and where they
+// round shows in the last bits. The numbers were computed with exact rational
+// arithmetic, rounded where the definition rounds (see dotExact).
+func TestDotBits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, f := range Formats() {
+		for range 30 {
+			n := 512
+			if f.BlockElems == 1 {
+				n = 100
+			}
+			row := randomRow(t, rng, &f, n)
+			var act Act
+			act.Set(f.Act, normals(rng, n, 1))
+			got, want := f.Dot(row, &act), dotExact(t, &f, row, &act)
+			if math.Float32bits(got) != math.Float32bits(want) {
+				t.Fatalf("%s: %v (%#08x), by the definition %v (%#08x)", f.Name, got, math.Float32bits(got), want, math.Float32bits(want))
+			}
+		}
+	}
+}
+
+func TestDotShowsNaNAndInfinity(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, f := range Formats() {
+		row := randomRow(t, rng, &f, 512)
+		for _, bad := range []float32{nan, inf, -inf} {
+			for _, at := range []int{0, 255, 256, 511} {
+				x := normals(rng, 512, 1)
+				x[at] = bad
+				var act Act
+				act.Set(f.Act, x)
+				if got := f.Dot(row, &act); !math.IsNaN(float64(got)) && !math.IsInf(float64(got), 0) {
+					t.Errorf("%s: %v at %d gives %v", f.Name, bad, at, got)
+				}
+			}
+		}
+	}
+}
+
+// TestDotExtremes: the largest codes everywhere; integer sums must not wrap.
+func TestDotExtremes(t *testing.T) {
+	one := half.F16FromF32(1)
+	for _, f := range Formats() {
+		if f.BlockElems == 1 {
+			continue
+		}
+		for _, fill := range []byte{0x00, 0x7f, 0x80, 0xff} {
+			row := make([]byte, f.BlockBytes*256/f.BlockElems)
+			for i := range row {
+				row[i] = fill
+			}
+			for b := 0; b < len(row); b += f.BlockBytes {
+				at := 0
+				if f.Type == Q6K {
+					at = 208
+				}
+				binary.LittleEndian.PutUint16(row[b+at:], one)
+				if f.Type == Q4K {
+					binary.LittleEndian.PutUint16(row[b+2:], one)
+				}
+			}
+			w := make([]float32, 256)
+			f.Decode(w, row)
+			for _, x := range []float32{127, -127} {
+				xs := make([]float32, 256)
+				want := 0.0
+				for i := range xs {
+					xs[i] = x
+					want += float64(w[i]) * float64(x)
+				}
+				var act Act
+				act.Set(f.Act, xs)
+				if got := float64(f.Dot(row, &act)); math.Abs(got-want) > 1e-6*math.Abs(want) {
+					t.Errorf("%s, bytes %#02x, activations %v: %v, want %v", f.Name, fill, x, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestDotRefusesWrongActivations(t *testing.T) {
+	for _, f := range Formats() {
+		row := make([]byte, f.BlockBytes*256/f.BlockElems)
+		for name, act := range map[string]func(*Act){
+			"length": func(a *Act) { a.Set(f.Act, make([]float32, 512)) },
+			"kind":   func(a *Act) { a.Set((f.Act+1)%4, make([]float32, 256)) },
+		} {
+			var a Act
+			act(&a)
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("%s: activations of the wrong %s were taken", f.Name, name)
+					}
+				}()
+				f.Dot(row, &a)
+			}()
+		}
+	}
+}
+
+func TestDotDoesNotAllocate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	for _, f := range Formats() {
+		row := randomRow(t, rng, &f, 512)
+		var act Act
+		act.Set(f.Act, normals(rng, 512, 1))
+		if n := testing.AllocsPerRun(10, func() { f.Dot(row, &act) }); n != 0 {
+			t.Errorf("%s: %v allocations", f.Name, n)
+		}
+	}
+}
+
+func BenchmarkDot(b *testing.B) {
+	for _, f := range Formats() {
+		b.Run(f.Name+"/ref/k=4096", func(b *testing.B) {
+			n, _ := f.RowBytes(4096)
+			row := make([]byte, n)
+			var act Act
+			act.Set(f.Act, normals(rand.New(rand.NewPCG(1, 1)), 4096, 1))
+			f.Encode(row, normals(rand.New(rand.NewPCG(2, 2)), 4096, 1))
+			b.SetBytes(int64(n))
+			for b.Loop() {
+				f.Dot(row, &act)
+			}
+		})
+	}
+}
