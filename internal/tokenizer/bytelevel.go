@@ -139,7 +139,7 @@ func (b *byteLevel) encode(dst []int32, text string, _ bool, m *merger) []int32 
 				continue
 			}
 		}
-		m.reset()
+		m.reset(len(word))
 		for i := range len(word) {
 			m.add(b.bytes[word[i]], 1)
 		}

@@ -75,6 +75,9 @@ func (t *Tokenizer) markEnds() {
 	for _, x := range endExceptions {
 		if id, ok := t.byText[x.except]; ok && t.allEnd(x.with) {
 			t.flags[id] &^= flagEOG
+			if t.flags[id]&flagText != 0 {
+				t.flags[id] &^= flagControl // it was one by its name only
+			}
 		}
 	}
 }

@@ -27,6 +27,10 @@ var goldenVocabs = []struct {
 	{name: "mpt"},
 	{name: "starcoder"},
 	{name: "refact"},
+	{name: "falcon"},
+	{name: "gemma-4"},
+	{name: "deepseek-coder"},
+	{name: "deepseek-llm"},
 	{name: "tiny-llama", file: "models/llama.gguf"},
 	{name: "tiny-qwen2", file: "models/qwen2.gguf"},
 }

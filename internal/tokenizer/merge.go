@@ -1,5 +1,7 @@
 package tokenizer
 
+import "slices"
+
 // A symbol is a piece of a word during merging: first one character (or byte), then
 // what merges made of it. Symbols of a word form a list in order of position.
 type symbol struct {
@@ -42,9 +44,9 @@ type merger struct {
 	steps int // merges done and candidates looked at, for the tests of linear time
 }
 
-// reset begins a word.
-func (m *merger) reset() {
-	m.text, m.syms = m.text[:0], m.syms[:0]
+// reset begins a word of at most n symbols: a huge one gets its memory at once.
+func (m *merger) reset(n int) {
+	m.text, m.syms = m.text[:0], slices.Grow(m.syms[:0], n)
 }
 
 // add appends a symbol of the n bytes of text that follow the last one's.
@@ -55,6 +57,21 @@ func (m *merger) add(id int32, n int) {
 		beg = m.syms[i-1].end
 	}
 	m.syms = append(m.syms, symbol{id: id, beg: beg, end: beg + int32(n), prev: i - 1, next: i + 1})
+}
+
+// spell appends the tokens of the word, and the byte tokens of what has none.
+func (m *merger) spell(dst []int32, bytes *[256]int32) []int32 {
+	for i := range m.syms {
+		s := &m.syms[i]
+		if s.id >= 0 {
+			dst = append(dst, s.id)
+			continue
+		}
+		for _, b := range m.text[s.beg:s.end] {
+			dst = append(dst, bytes[b])
+		}
+	}
+	return dst
 }
 
 // merge applies merges until none is left.
@@ -108,11 +125,11 @@ func (m *merger) scan(j joiner) {
 
 // queue finds the best pair with a heap; stale candidates are skipped when they come up.
 func (m *merger) queue(j joiner) {
-	m.heap = m.heap[:0]
+	m.heap = slices.Grow(m.heap[:0], len(m.syms))
 	for i := range len(m.syms) - 1 {
 		m.consider(j, int32(i), int32(i+1))
 	}
-	for i := len(m.heap)/2 - 1; i >= 0; i-- {
+	for i := len(m.heap) / heapWidth; i >= 0; i-- {
 		m.down(i)
 	}
 	for len(m.heap) > 0 {
@@ -168,7 +185,7 @@ func (m *merger) push(j joiner, l, r int32) {
 	}
 	h := m.heap
 	for i := len(h) - 1; i > 0; {
-		up := (i - 1) / 2
+		up := (i - 1) / heapWidth
 		if h[up].key <= h[i].key {
 			break
 		}
@@ -177,20 +194,32 @@ func (m *merger) push(j joiner, l, r int32) {
 	}
 }
 
+// heapWidth is the count of children in the heap: four candidates are one cache line,
+// and the heap is half as deep as with two.
+const heapWidth = 4
+
 func (m *merger) down(i int) {
 	h := m.heap
-	for {
-		c := 2*i + 1
-		if c >= len(h) {
-			return
-		}
-		if c+1 < len(h) && h[c+1].key < h[c].key {
-			c++
-		}
-		if h[i].key <= h[c].key {
-			return
-		}
-		h[i], h[c] = h[c], h[i]
-		i = c
+	if i >= len(h) {
+		return
 	}
+	c := h[i]
+	for {
+		first := heapWidth*i + 1
+		if first >= len(h) {
+			break
+		}
+		best := first
+		for k := first + 1; k < min(first+heapWidth, len(h)); k++ {
+			if h[k].key < h[best].key {
+				best = k
+			}
+		}
+		if c.key <= h[best].key {
+			break
+		}
+		h[i] = h[best]
+		i = best
+	}
+	h[i] = c
 }

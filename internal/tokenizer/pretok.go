@@ -42,7 +42,36 @@ var byteLevelRows = []preTokenizer{
 	},
 	{
 		names:  []string{"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b", "mellum2"},
-		stages: []scanner{runs(false, 1, ofClass(number)), gpt2Words},
+		stages: []scanner{runs(false, 1, ofClass(number, "")), gpt2Words},
+	},
+	{
+		names:  []string{"falcon"},
+		stages: []scanner{runs(false, 0, ofClass(punct, "$+<=>^~|`")), gpt2Words, digitTriples},
+	},
+	{
+		names:  []string{"default"},
+		stages: []scanner{runs(false, 0, ofClass(punct, "$+<=>^~|")), gpt2Words, runs(false, 0, ofClass(number, "")), digitTriples},
+	},
+	{
+		names: []string{"deepseek-coder"},
+		stages: []scanner{
+			runs(false, 1, ofClass(0, "\r\n")),
+			runs(true, 0, ofClass(letter, "")),
+			runs(true, 0, ofClass(punct, "")),
+			runs(false, 0, ofRanges(ideographs)),
+			runs(false, 1, ofClass(number, "")),
+		},
+	},
+	{
+		names: []string{"deepseek-llm"},
+		stages: []scanner{
+			runs(false, 1, ofClass(0, "\r\n")),
+			runs(true, 0, ofRanges(casedLetters)),
+			runs(true, 0, ofRanges(wideMarks)),
+			trailingSpace,
+			runs(false, 0, ofRanges(ideographs)),
+			runs(false, 0, ofClass(number, "")),
+		},
 	},
 }
 

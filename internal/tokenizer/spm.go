@@ -132,30 +132,53 @@ func (p *spm) join(text []byte, l, r *symbol) (uint32, int32, bool) {
 }
 
 func (p *spm) encode(dst []int32, text string, atStart bool, m *merger) []int32 {
-	m.reset()
-	spaced := true // the last character was a space
-	if atStart && p.prefix {
-		p.add(m, spaceMark)
+	atStart = atStart && p.prefix
+	for text != "" {
+		word := text[:p.word(text)]
+		text = text[len(word):]
+		m.reset(len(word) + 1)
+		if atStart {
+			p.add(m, spaceMark)
+			atStart = false
+		}
+		for word != "" {
+			n := 1
+			if word[0] >= utf8.RuneSelf {
+				_, n = utf8.DecodeRuneInString(word)
+			}
+			if word[0] == ' ' {
+				p.add(m, spaceMark)
+			} else {
+				p.add(m, word[:n])
+			}
+			word = word[n:]
+		}
+		m.merge(p)
+		dst = m.spell(dst, &p.bytes)
 	}
-	for i := 0; i < len(text); {
+	return dst
+}
+
+// word returns the length of what must be merged as one: all of the text, unless
+// tokens have U+2581 only in front; then spaces, and others up to the next space.
+func (p *spm) word(text string) int {
+	if !p.splitSpaces {
+		return min(len(text), maxWord)
+	}
+	i := 0
+	for inWord := false; i < len(text) && i < maxWord; {
 		n := 1
 		isSpace := text[i] == ' '
-		if text[i] >= utf8.RuneSelf {
-			_, n = utf8.DecodeRuneInString(text[i:])
-			isSpace = text[i:i+n] == spaceMark
+		if text[i] == spaceMark[0] && strings.HasPrefix(text[i:], spaceMark) {
+			isSpace, n = true, len(spaceMark)
 		}
-		if isSpace && !spaced && p.splitSpaces || len(m.text) >= maxWord {
-			dst = p.flush(dst, m)
+		if isSpace && inWord {
+			break
 		}
-		spaced = isSpace
-		if isSpace {
-			p.add(m, spaceMark)
-		} else {
-			p.add(m, text[i:i+n])
-		}
+		inWord = inWord || !isSpace
 		i += n
 	}
-	return p.flush(dst, m)
+	return i
 }
 
 // maxWord bounds what is merged as one, so that offsets fit in 32 bits.
@@ -168,20 +191,4 @@ func (p *spm) add(m *merger, char string) {
 		id = x.id
 	}
 	m.add(id, len(char))
-}
-
-func (p *spm) flush(dst []int32, m *merger) []int32 {
-	m.merge(p)
-	for i := range m.syms {
-		s := &m.syms[i]
-		if s.id >= 0 {
-			dst = append(dst, s.id)
-			continue
-		}
-		for _, b := range m.text[s.beg:s.end] {
-			dst = append(dst, p.bytes[b])
-		}
-	}
-	m.reset()
-	return dst
 }

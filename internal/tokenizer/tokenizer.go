@@ -69,6 +69,7 @@ var models = []struct {
 }{
 	{"llama", newSPM, Specials{1, 2, -1, -1, 0, -1, -1, -1, -1, -1, -1}},
 	{"gpt2", newByteLevel, NoSpecials()},
+	{"gemma4", newRawBPE, NoSpecials()},
 }
 
 // scratch is what one Encode works in.
@@ -252,7 +253,7 @@ func (t *Tokenizer) AppendEncode(dst []int32, text string, addSpecial, parseSpec
 	}
 	dst = t.encode(dst, text, addSpecial, parseSpecial, s)
 	// A rare huge word should not keep its scratch alive for good.
-	if cap(s.merger.syms) <= 1<<16 && cap(s.matches) <= 1<<16 && cap(s.merger.text) <= 1<<16 {
+	if cap(s.merger.syms) <= 1<<16 && cap(s.merger.heap) <= 1<<16 && cap(s.matches) <= 1<<16 && cap(s.merger.text) <= 1<<16 {
 		t.scratch.Put(s)
 	}
 	return dst
