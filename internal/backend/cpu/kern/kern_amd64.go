@@ -17,4 +17,19 @@ func supported() []Level {
 }
 
 // choose puts the level's kernels over the portable ones.
-func choose(k *Kernels, l Level) {}
+func choose(k *Kernels, l Level) {
+	switch l {
+	case AVX2:
+		chooseTiles(k, &avx2Tiles)
+	case AVX512VNNI:
+		chooseTiles(k, &avx512Tiles)
+	}
+}
+
+func chooseTiles(k *Kernels, tiles *[len(formats)][]tile) {
+	for i, t := range tiles {
+		if len(t) > 0 {
+			k.linear[i] = t
+		}
+	}
+}

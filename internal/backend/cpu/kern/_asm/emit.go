@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// asm collects the body of one kernel. Registers, the same in all of them:
+//
+//	AX args   R10 blocks left
+//	DI panel 0, SI and R8: once and three times the stride between panels
+//	DX row 0,   CX and R9: the same between rows of activations
+//	BX scales of row 0, R11 and R12: the same between rows of scales
+//	R13 sums of row 0,  R14 and R15: the same between rows of sums
+type asm struct {
+	out          *bytes.Buffer
+	body         bytes.Buffer
+	panels, rows int
+	frame        int
+	next         int // vector registers handed out
+}
+
+func (a *asm) op(format string, args ...any) {
+	fmt.Fprintf(&a.body, "\t"+format+"\n", args...)
+}
+
+func (a *asm) label(l string) { fmt.Fprintf(&a.body, "%s:\n", l) }
+
+func (a *asm) comment(format string, args ...any) {
+	fmt.Fprintf(&a.body, "\n\t// "+format+"\n", args...)
+}
+
+// reg hands out a vector register.
+func (a *asm) reg(kind byte) string {
+	limit := 32
+	if kind == 'Y' {
+		limit = 16
+	}
+	if a.next >= limit {
+		panic(fmt.Sprintf("out of registers: %d panels, %d rows", a.panels, a.rows))
+	}
+	a.next++
+	return fmt.Sprintf("%c%d", kind, a.next-1)
+}
+
+// constant hands out a register of 32-bit copies of v. It uses R8 and so comes
+// before begin.
+func (a *asm) constant(kind byte, v uint32) string {
+	r := a.reg(kind)
+	a.op("MOVL $%#x, R8", v)
+	if kind == 'Z' {
+		a.op("VPBROADCASTD R8, %s", r)
+		return r
+	}
+	a.op("VMOVD R8, X%s", r[1:])
+	a.op("VPBROADCASTD X%s, %s", r[1:], r)
+	return r
+}
+
+// regs hands out n vector registers.
+func (a *asm) regs(kind byte, n int) []string {
+	r := make([]string, n)
+	for i := range r {
+		r[i] = a.reg(kind)
+	}
+	return r
+}
+
+// at addresses element i of a base with strides once and thrice.
+func at(base, once, thrice string, i, off int) string {
+	index := [...]string{"", "(" + once + "*1)", "(" + once + "*2)", "(" + thrice + "*1)"}[i]
+	if off == 0 {
+		return fmt.Sprintf("(%s)%s", base, index)
+	}
+	return fmt.Sprintf("%d(%s)%s", off, base, index)
+}
+
+func (a *asm) w(panel, off int) string { return at("DI", "SI", "R8", panel, off) }
+func (a *asm) x(row, off int) string   { return at("DX", "CX", "R9", row, off) }
+func (a *asm) d(row int) string        { return at("BX", "R11", "R12", row, 0) }
+func (a *asm) s(row, off int) string   { return at("R13", "R14", "R15", row, off) }
+
+// begin loads the arguments. scaled kernels have scales and sums.
+func (a *asm) begin(scaled bool) {
+	a.op("MOVQ a+0(FP), AX")
+	a.op("MOVQ 0(AX), DI")
+	a.op("MOVQ 16(AX), DX")
+	if a.panels > 1 {
+		a.op("MOVQ 8(AX), SI")
+	}
+	if a.panels > 3 {
+		a.op("LEAQ (SI)(SI*2), R8")
+	}
+	if a.rows > 1 {
+		a.op("MOVQ 24(AX), CX")
+	}
+	if a.rows > 3 {
+		a.op("LEAQ (CX)(CX*2), R9")
+	}
+	if scaled {
+		a.op("MOVQ 32(AX), BX")
+		a.op("MOVQ 48(AX), R13")
+		if a.rows > 1 {
+			a.op("MOVQ 40(AX), R11")
+			a.op("MOVQ 56(AX), R14")
+		}
+		if a.rows > 3 {
+			a.op("LEAQ (R11)(R11*2), R12")
+			a.op("LEAQ (R14)(R14*2), R15")
+		}
+	}
+	a.op("MOVQ 80(AX), R10")
+}
+
+// loop closes the block loop: steps in bytes.
+func (a *asm) loop(w, x, d, s int) {
+	a.op("ADDQ $%d, DI", w)
+	a.op("ADDQ $%d, DX", x)
+	if d > 0 {
+		a.op("ADDQ $%d, BX", d)
+		a.op("ADDQ $%d, R13", s)
+	}
+	a.op("DECQ R10")
+	a.op("JNZ loop")
+}
+
+// store writes the accumulators, acc[panel][row][half], and returns.
+func (a *asm) store(acc [][][]string) {
+	a.op("MOVQ 64(AX), DI")
+	if a.rows > 1 {
+		a.op("MOVQ 72(AX), SI")
+	}
+	if a.rows > 3 {
+		a.op("LEAQ (SI)(SI*2), R8")
+	}
+	for p := range acc {
+		for r := range acc[p] {
+			for h, reg := range acc[p][r] {
+				a.op("VMOVUPS %s, %s", reg, at("DI", "SI", "R8", r, 64*p+32*h))
+			}
+		}
+	}
+	a.op("VZEROUPPER")
+	a.op("RET")
+}
+
+// accumulators hands out and clears acc[panel][row][half].
+func (a *asm) accumulators(kind byte, halves int) [][][]string {
+	acc := make([][][]string, a.panels)
+	for p := range acc {
+		acc[p] = make([][]string, a.rows)
+		for r := range acc[p] {
+			acc[p][r] = a.regs(kind, halves)
+			for _, reg := range acc[p][r] {
+				a.zero(reg)
+			}
+		}
+	}
+	return acc
+}
+
+func (a *asm) zero(reg string) {
+	if reg[0] == 'Z' {
+		a.op("VPXORD %s, %s, %s", reg, reg, reg)
+		return
+	}
+	a.op("VPXOR %s, %s, %s", reg, reg, reg)
+}
+
+// grid hands out panels × rows registers.
+func (a *asm) grid(kind byte) [][]string {
+	g := make([][]string, a.panels)
+	for p := range g {
+		g[p] = a.regs(kind, a.rows)
+	}
+	return g
+}

@@ -1,0 +1,3 @@
+module github.com/paddock-go/paddock/internal/backend/cpu/kern/_asm
+
+go 1.26.0
