@@ -45,8 +45,9 @@ type Limits struct {
 	NoPrefixCache bool
 }
 
-// withDefaults fills what is zero.
-func (l Limits) withDefaults() Limits {
+// WithDefaults returns the limits with every zero field set to what New uses, for callers who size something by them
+// before they have a scheduler.
+func (l Limits) WithDefaults() Limits {
 	if l.MaxTokens == 0 {
 		l.MaxTokens = max(DefaultMaxTokens, l.MaxSequences)
 	}

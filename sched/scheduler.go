@@ -43,7 +43,7 @@ func New(pool *kvcache.Pool, l Limits) *Scheduler {
 	if err := l.Validate(); err != nil {
 		panic(err)
 	}
-	l = l.withDefaults()
+	l = l.WithDefaults()
 	return &Scheduler{
 		pool:    pool,
 		limits:  l,
