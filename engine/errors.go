@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/paddock-go/paddock/metrics"
+)
+
+// Errors that callers branch on. The typed ones below match them with errors.Is.
+var (
+	ErrClosed   = errors.New("engine: closed")
+	ErrDraining = errors.New("engine: draining, takes no new requests")
+	ErrStalled  = errors.New("engine: nobody read the stream")
+	ErrNoChat   = errors.New("engine: the model has no chat template")
+	ErrAborted  = errors.New("engine: the stream was closed by its reader")
+)
+
+// RequestError says which part of a request can't be served.
+type RequestError struct {
+	Field  string // as in Request
+	Reason string // what is wrong, with the value and the bound
+}
+
+func (e *RequestError) Error() string { return fmt.Sprintf("engine: %s: %s", e.Field, e.Reason) }
+
+// ContextError is a prompt that the context can't hold.
+type ContextError struct {
+	PromptTokens int
+	MaxTokens    int // asked for; 0: as many as fit
+	Context      int // most tokens of prompt and answer together
+}
+
+func (e *ContextError) Error() string {
+	return fmt.Sprintf("engine: %d prompt tokens and %d to generate do not fit a context of %d tokens; shorten the prompt or ask for fewer",
+		e.PromptTokens, max(e.MaxTokens, 1), e.Context)
+}
+
+// PagesError is a request that the whole KV pool could not hold, so that waiting
+// would not help.
+type PagesError struct {
+	Need, Have int // pages
+}
+
+func (e *PagesError) Error() string {
+	return fmt.Sprintf("engine: the request needs %d KV pages and the pool has %d; shorten it or open the model with more KVPages", e.Need, e.Have)
+}
+
+// QueueFullError is a request that found the queue full.
+type QueueFullError struct {
+	Queued, Max int
+	RetryAfter  time.Duration // a guess at when a place is free
+}
+
+func (e *QueueFullError) Error() string {
+	return fmt.Sprintf("engine: %d requests wait, the most is %d; try again in %v", e.Queued, e.Max, e.RetryAfter)
+}
+
+// DeviceError is a failure of the device or the loop. The engine is of no more
+// use: it fails every request with this, and Close returns it.
+type DeviceError struct{ Err error }
+
+func (e *DeviceError) Error() string { return fmt.Sprintf("engine: the device failed: %v", e.Err) }
+func (e *DeviceError) Unwrap() error { return e.Err }
+
+// TokenError is a request for which no token could be drawn: the model's logits
+// were not numbers, or every token was excluded.
+type TokenError struct {
+	Position int // of the token, counted from the prompt's first
+	Err      error
+}
+
+func (e *TokenError) Error() string {
+	return fmt.Sprintf("engine: no token for position %d: %v", e.Position, e.Err)
+}
+func (e *TokenError) Unwrap() error { return e.Err }
+
+// The two ways in which a caller's context ends a request; both wrap the
+// context's own error and cause.
+var (
+	errDeadline = errors.New("engine: the request's context ran out of time")
+	errCanceled = errors.New("engine: the request's context was cancelled")
+)
+
+func contextError(ctx context.Context) error {
+	kind := errCanceled
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		kind = errDeadline
+	}
+	return fmt.Errorf("%w: %w", kind, context.Cause(ctx))
+}
+
+// failReason sorts an error into the closed list that metrics count.
+func failReason(err error) metrics.FailReason {
+	var (
+		request *RequestError
+		long    *ContextError
+		pages   *PagesError
+		queue   *QueueFullError
+	)
+	switch {
+	case err == nil:
+		return metrics.NoFail
+	case errors.As(err, &long):
+		return metrics.ContextLength
+	case errors.As(err, &request), errors.As(err, &pages), errors.Is(err, ErrNoChat):
+		return metrics.InvalidRequest
+	case errors.As(err, &queue):
+		return metrics.QueueFull
+	case errors.Is(err, ErrDraining), errors.Is(err, ErrClosed):
+		return metrics.Draining
+	case errors.Is(err, errDeadline):
+		return metrics.Deadline
+	case errors.Is(err, ErrStalled), errors.Is(err, ErrAborted), errors.Is(err, errCanceled):
+		return metrics.Disconnect
+	}
+	return metrics.EngineError
+}

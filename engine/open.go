@@ -1,0 +1,229 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/paddock-go/paddock/internal/backend"
+	"github.com/paddock-go/paddock/internal/chat"
+	"github.com/paddock-go/paddock/internal/draft"
+	"github.com/paddock-go/paddock/internal/gguf"
+	"github.com/paddock-go/paddock/internal/model"
+	"github.com/paddock-go/paddock/internal/sample"
+	"github.com/paddock-go/paddock/internal/tokenizer"
+	"github.com/paddock-go/paddock/internal/vocab"
+	"github.com/paddock-go/paddock/kvcache"
+	"github.com/paddock-go/paddock/metrics"
+	"github.com/paddock-go/paddock/sched"
+)
+
+// pageSize is the number of tokens in a KV page.
+const pageSize = kvcache.DefaultPageSize
+
+// draftRows bounds the rows of logits that drafts add to a step: a row is as wide
+// as the vocabulary.
+const draftRows = 128
+
+// Open loads the GGUF file at path. Nothing of the file is touched once Open has
+// returned.
+func Open(path string, o Options) (*Engine, error) {
+	f, err := gguf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return open(f, filepath.Base(path), o)
+}
+
+// OpenFS loads a GGUF file from a file system, such as an embedded one.
+func OpenFS(fsys fs.FS, name string, o Options) (*Engine, error) {
+	f, err := gguf.OpenFS(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	return open(f, path.Base(name), o)
+}
+
+func open(f *gguf.File, file string, o Options) (_ *Engine, err error) {
+	defer f.Close()
+	if o, err = o.withDefaults(); err != nil {
+		return nil, err
+	}
+	if o.Name == "" {
+		o.Name = strings.TrimSuffix(file, ".gguf")
+	}
+	m, err := model.Lower(f)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{name: o.Name, vocab: m.Program.Vocab, spec: o.Spec, log: o.Logger, rec: o.Metrics}
+	if err := e.readText(f); err != nil {
+		return nil, err
+	}
+	e.context = m.Program.Context
+	if o.MaxContext > 0 {
+		e.context = min(e.context, o.MaxContext)
+	}
+
+	device := backend.Device(nil)
+	if len(o.Devices) > 0 {
+		device = o.Devices[0] // the caller's, who closes it
+	} else {
+		device = cpuDevice(o)
+		e.release = append(e.release, device.Close)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.free())
+		}
+	}()
+	loaded, err := device.Load(m.Program, model.NewSource(f), func(done, total int64) {
+		if o.Progress != nil {
+			o.Progress(Progress{done, total})
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.release = append(e.release, loaded.Close)
+	return e.start(o, loaded)
+}
+
+// readText reads what turns text into tokens and back. A file without a
+// tokenizer serves requests that bring tokens.
+func (e *Engine) readText(f *gguf.File) error {
+	v, err := vocab.FromGGUF(f)
+	if errors.Is(err, vocab.ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if e.tok, err = tokenizer.New(v); err != nil {
+		return err
+	}
+	src, err := vocab.Template(f)
+	if err != nil || src == "" {
+		return err
+	}
+	if e.tmpl, err = chat.Compile(src); err != nil {
+		return fmt.Errorf("engine: the file's chat template: %w", err)
+	}
+	return nil
+}
+
+// start makes scheduler, runner and loop, and sets the loop going.
+func (e *Engine) start(o Options, loaded backend.Model) (*Engine, error) {
+	s, limits, err := e.scheduler(o, loaded)
+	if err != nil {
+		return nil, err
+	}
+	runner, err := loaded.NewRunner(limits)
+	if err != nil {
+		return nil, err
+	}
+	// The runner goes first, then the weights, then the device.
+	e.release = append(e.release, runner.Close)
+	kv, scratch := loaded.RunnerBytes(limits)
+	l := &loop{
+		sched: s, runner: runner, text: e.tokenBytes, in: &inbox{wake: make(chan struct{}, 1)}, pub: &publisher{},
+		recorder: o.Metrics, now: o.Metrics.Now, vocab: e.vocab, page: pageSize, context: e.context,
+		spec:    draft.NGram{Max: 4, Min: 2, K: o.Spec.NGram},
+		live:    make(map[sched.SeqID]*choice),
+		maxRows: limits.LogitRows, maxSeqs: limits.Seqs,
+		logits:  make([]float32, limits.LogitRows*e.vocab),
+		scratch: sample.NewScratch(e.vocab),
+		log:     e.log,
+		status:  &e.status,
+	}
+	l.books.fixed = metrics.Snapshot{PageSize: pageSize, KVType: metrics.KVF32}
+	l.books.fixed.Memory[metrics.MemoryWeights] = loaded.WeightBytes()
+	l.books.fixed.Memory[metrics.MemoryKV] = kv
+	l.books.fixed.Memory[metrics.MemoryScratch] = scratch + int64(len(l.logits))*4
+	l.books.fixed.Spec.Positions = o.Spec.NGram
+	l.publish()
+	serves := []metrics.Operation{metrics.TextCompletion}
+	if e.tmpl != nil {
+		serves = append(serves, metrics.Chat)
+	}
+	if e.model, err = o.Metrics.OpenModel(e.name, serves, l.pub); err != nil {
+		return nil, err
+	}
+	e.release = append(e.release, e.model.Close)
+	l.model = e.model
+	e.inbox, e.pub, e.done = l.in, l.pub, make(chan struct{})
+	go func() {
+		defer close(e.done)
+		e.loopErr = l.run()
+	}()
+	e.log.Info("model open", "model", e.name, "context", e.context, "kv_pages", limits.Pages,
+		"weights_bytes", loaded.WeightBytes(), "kv_bytes", kv, "scratch_bytes", scratch)
+	return e, nil
+}
+
+// scheduler returns the caller's scheduler or a new one, and the limits that the
+// runner is made for.
+func (e *Engine) scheduler(o Options, loaded backend.Model) (*sched.Scheduler, backend.Limits, error) {
+	l := backend.Limits{PageSize: pageSize, Context: e.context, KVType: o.KVType}
+	s := o.Scheduler
+	if s != nil {
+		if got := s.Pool().PageSize(); got != pageSize {
+			return nil, l, &OptionsError{fmt.Errorf("Scheduler's pool has pages of %d tokens, must be %d", got, pageSize)}
+		}
+		sl := s.Limits()
+		l.Pages, l.Rows, l.Seqs = s.Pool().Pages(), sl.MaxTokens, sl.MaxSequences
+		if sl.MaxContext > 0 {
+			e.context = min(e.context, sl.MaxContext)
+			l.Context = e.context
+		}
+	} else {
+		if o.Limits.MaxContext > 0 {
+			e.context = min(e.context, o.Limits.MaxContext)
+			l.Context = e.context
+		}
+		o.Limits.MaxContext = e.context
+		d := o.Limits.WithDefaults()
+		l.Rows, l.Seqs = d.MaxTokens, d.MaxSequences
+	}
+	l.LogitRows = l.Seqs + min(l.Seqs*e.spec.NGram, draftRows)
+	if s == nil {
+		l.Pages = e.pages(o, loaded, l)
+		pool, err := kvcache.New(l.Pages, pageSize)
+		if err != nil {
+			return nil, l, err
+		}
+		s = sched.New(pool, o.Limits)
+	}
+	kv, scratch := loaded.RunnerBytes(l)
+	if avail := availableMemory(); kv+scratch > avail { // the weights are there already
+		return nil, l, &MemoryError{Weights: loaded.WeightBytes(), KV: kv, Scratch: scratch, Available: avail + loaded.WeightBytes()}
+	}
+	return s, l, nil
+}
+
+// pages is the number of KV pages to make: as asked, or full contexts for all
+// sequences as far as memory goes, and one full context at least.
+func (e *Engine) pages(o Options, loaded backend.Model, l backend.Limits) int {
+	if o.KVPages > 0 {
+		return o.KVPages
+	}
+	context := (e.context + pageSize - 1) / pageSize
+	one := l
+	one.Pages = 1
+	perPage, _ := loaded.RunnerBytes(one)
+	fit := int(kvShare * float64(availableMemory()) / float64(max(perPage, 1)))
+	return max(context, min(l.Seqs*context, fit))
+}
+
+// free releases what Open made so far, latest first.
+func (e *Engine) free() error {
+	var errs []error
+	for i := len(e.release) - 1; i >= 0; i-- {
+		errs = append(errs, e.release[i]())
+	}
+	e.release = nil
+	return errors.Join(errs...)
+}

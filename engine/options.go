@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/paddock-go/paddock/internal/backend"
+	"github.com/paddock-go/paddock/metrics"
+	"github.com/paddock-go/paddock/sched"
+)
+
+// Device is something that runs models: the CPU when Options names none, GPUs
+// from package engine/cuda.
+type Device = backend.Device
+
+// KVType is the element type of the KV cache.
+type KVType = backend.KVType
+
+// KV cache element types.
+const (
+	KVF32 = backend.KVF32
+)
+
+// Spec turns speculation on. The zero value is off.
+type Spec struct {
+	// NGram is the most tokens that are drafted at once by looking the latest ones
+	// up in prompt and output; 0: no drafts. At most sched.MaxDraft. Drafts never
+	// change an answer, only how many steps it takes.
+	NGram int
+}
+
+// Progress tells how far Open is.
+type Progress struct {
+	Done, Total int64 // bytes of weights
+}
+
+// Options say how a model is opened. The zero value serves on the CPU with all
+// of its cores. They are copied by Open and not looked at again.
+type Options struct {
+	Name       string   // the label of the model's metrics and its name in the API; "": the file's name without its ending
+	Devices    []Device // none: the CPU
+	Threads    int      // CPU workers; 0: as many as the process may use
+	MaxContext int      // most tokens of prompt and answer; 0: what the model allows
+	KVPages    int      // pages of 16 tokens in the KV cache; 0: enough for Limits.MaxSequences full contexts, within memory
+	KVType     KVType
+
+	Limits       sched.Limits     // of a step, and of the queue
+	Scheduler    *sched.Scheduler // a scheduler of the caller's own making, unused so far; Limits and KVPages are then its business
+	Spec         Spec
+	StallTimeout time.Duration // after which an unread stream is ended; 0: 30 s
+
+	Metrics  *metrics.Recorder // nil: the default one; metrics.Off: none
+	Logger   *slog.Logger      // nil: nothing is logged
+	Progress func(Progress)    // called while weights are loaded, from Open's goroutine; nil: nobody is told
+	NoAMX    bool              // never use the tile unit
+}
+
+// OptionsError lists what is wrong with Options.
+type OptionsError struct{ Err error }
+
+func (e *OptionsError) Error() string { return fmt.Sprintf("engine: options: %v", e.Err) }
+func (e *OptionsError) Unwrap() error { return e.Err }
+
+// withDefaults checks all fields and fills in what does not depend on the model.
+func (o Options) withDefaults() (Options, error) {
+	var errs []error
+	for _, f := range []struct {
+		name     string
+		value    int
+		min, max int
+	}{
+		{"Threads", o.Threads, 0, 1024},
+		{"MaxContext", o.MaxContext, 0, 1 << 24},
+		{"KVPages", o.KVPages, 0, 1 << 26},
+		{"Spec.NGram", o.Spec.NGram, 0, sched.MaxDraft},
+	} {
+		if f.value < f.min || f.value > f.max {
+			errs = append(errs, fmt.Errorf("%s is %d, must be between %d and %d", f.name, f.value, f.min, f.max))
+		}
+	}
+	if len(o.Devices) > 1 {
+		errs = append(errs, fmt.Errorf("Devices has %d entries, one is supported", len(o.Devices)))
+	}
+	if o.StallTimeout < 0 {
+		errs = append(errs, fmt.Errorf("StallTimeout is %v, must not be negative", o.StallTimeout))
+	}
+	if err := o.Limits.Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	if len(errs) > 0 {
+		return o, &OptionsError{errors.Join(errs...)}
+	}
+	if o.StallTimeout != 0 {
+		o.Limits.StallTimeout = o.StallTimeout
+	}
+	if o.Metrics == nil {
+		o.Metrics = metrics.Default()
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o, nil
+}

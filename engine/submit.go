@@ -1,0 +1,256 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/paddock-go/paddock/internal/sample"
+	"github.com/paddock-go/paddock/internal/tokenizer"
+	"github.com/paddock-go/paddock/metrics"
+	"github.com/paddock-go/paddock/sched"
+)
+
+// Submit checks r, queues it and returns its stream. The request ends when ctx
+// does, wherever it is by then. Whoever gets a stream reads it to its end or
+// closes it.
+//
+// Errors, beside ctx's own: *RequestError, *ContextError, *PagesError,
+// *QueueFullError, *DeviceError, ErrNoChat, ErrDraining, ErrClosed.
+func (e *Engine) Submit(ctx context.Context, r Request) (*Stream, error) {
+	rec := metrics.FromContext(ctx)
+	owned := rec == nil
+	if owned {
+		rec = &metrics.Record{Operation: metrics.TextCompletion, Origin: r.Origin, Tenant: r.Tenant, Arrival: e.rec.Now()}
+		if len(r.Messages) > 0 {
+			rec.Operation = metrics.Chat
+		}
+		e.rec.InFlight(1)
+	}
+	if rec.Model == nil {
+		rec.Model = e.model
+	}
+	s, err := e.submit(ctx, &r, rec, owned)
+	if err != nil {
+		rec.Fail = failReason(err)
+		if owned {
+			e.model.Finish(rec)
+			e.rec.InFlight(-1)
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+func (e *Engine) submit(ctx context.Context, r *Request, rec *metrics.Record, owned bool) (*Stream, error) {
+	if ctx.Err() != nil {
+		return nil, contextError(ctx)
+	}
+	if err := r.check(e.vocab); err != nil {
+		return nil, err
+	}
+	prompt, err := e.prompt(r)
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.newStream(r, prompt, rec, owned)
+	if err != nil {
+		return nil, err
+	}
+	j := s.job
+	if !e.inbox.post(command{kind: cmdAdd, job: j}) {
+		return nil, ErrClosed
+	}
+	if err := <-j.ack; err != nil {
+		return nil, err
+	}
+	j.watch(ctx, e.inbox)
+	return s, nil
+}
+
+// prompt returns the tokens of whichever form r gives them in.
+func (e *Engine) prompt(r *Request) ([]int32, error) {
+	forms := 0
+	for _, given := range []bool{r.Prompt != "", r.Tokens != nil, r.Messages != nil} {
+		if given {
+			forms++
+		}
+	}
+	if forms != 1 {
+		return nil, &RequestError{"Prompt", fmt.Sprintf("exactly one of Prompt, Tokens and Messages is needed, %d are given", forms)}
+	}
+	var (
+		tokens []int32
+		field  = "Prompt"
+	)
+	switch {
+	case r.Tokens != nil:
+		field = "Tokens"
+		for i, id := range r.Tokens {
+			if id < 0 || int(id) >= e.vocab {
+				return nil, &RequestError{fmt.Sprintf("Tokens[%d]", i), fmt.Sprintf("is %d, the vocabulary has ids 0 to %d", id, e.vocab-1)}
+			}
+		}
+		tokens = r.Tokens
+	case e.tok == nil:
+		return nil, &RequestError{field, "the model's file has no tokenizer; give Tokens"}
+	case r.Messages != nil:
+		field = "Messages"
+		text, err := e.RenderChat(r.Messages, r.Tools, r.TemplateArgs)
+		if err != nil {
+			return nil, err
+		}
+		tokens = e.tok.Encode(text, false, true)
+	default:
+		tokens = e.tok.Encode(r.Prompt, true, true)
+	}
+	if len(tokens) == 0 {
+		return nil, &RequestError{field, "has no tokens; at least one is needed"}
+	}
+	if len(tokens)+max(r.MaxTokens, 1) > e.context {
+		return nil, &ContextError{PromptTokens: len(tokens), MaxTokens: r.MaxTokens, Context: e.context}
+	}
+	return tokens, nil
+}
+
+// newStream makes the request's job and the reader's side of it.
+func (e *Engine) newStream(r *Request, prompt []int32, rec *metrics.Record, owned bool) (*Stream, error) {
+	n := max(r.N, 1)
+	limit := e.context - len(prompt)
+	if r.MaxTokens > 0 {
+		limit = r.MaxTokens
+	}
+	j := &job{
+		ring:         newRing(n*(1+e.spec.NGram), max(r.Logprobs-1, 0)),
+		promptTokens: len(prompt), minTokens: r.MinTokens, logprobs: r.Logprobs,
+		rec: rec, owned: owned, op: rec.Operation, origin: rec.Origin,
+		ack: make(chan error, 1), done: make(chan struct{}),
+	}
+	if r.Seed != nil {
+		j.seed = *r.Seed
+	} else {
+		j.seed = rand.Int64()
+	}
+	j.ends = e.ends(r)
+	rec.Open(n)
+	p := r.params(j.seed, e.endTokens(r))
+	s := &Stream{e: e, job: j, text: make([]textState, n), top: make([]sample.Alternative, max(r.Logprobs-1, 0))}
+	for i := range n {
+		p.Choice = i
+		tokens := make([]int32, len(prompt), len(prompt)+min(limit, 512))
+		copy(tokens, prompt)
+		c := &choice{
+			job: j, index: i, max: limit,
+			sampler: sample.New(p, prompt),
+			seq: sched.Sequence{
+				Tokens: tokens, MaxTokens: r.MaxTokens, Priority: r.Priority, Tenant: r.Tenant, Scope: r.CacheScope,
+			},
+			out: make([]int32, 0, 1+e.spec.NGram),
+		}
+		s.text[i].minTokens = r.MinTokens
+		if len(r.Stop) > 0 {
+			for _, m := range []**tokenizer.StopMatcher{&c.match, &s.text[i].match} {
+				var err error
+				if *m, err = tokenizer.NewStopMatcher(r.Stop); err != nil {
+					return nil, &RequestError{"Stop", err.Error()}
+				}
+			}
+		}
+		j.choices = append(j.choices, c)
+	}
+	for _, c := range j.choices[1:] {
+		j.choices[0].seq.Forks = append(j.choices[0].seq.Forks, &c.seq)
+	}
+	return s, nil
+}
+
+// ends is the test whether a token ends a choice of r.
+func (e *Engine) ends(r *Request) func(int32) bool {
+	own := slices.Clone(r.StopTokens)
+	if r.IgnoreEOS || e.tok == nil {
+		return func(id int32) bool { return slices.Contains(own, id) }
+	}
+	return func(id int32) bool { return e.tok.IsEOG(id) || slices.Contains(own, id) }
+}
+
+// endTokens lists the same tokens, for those that a minimum length rules out.
+func (e *Engine) endTokens(r *Request) []int32 {
+	if r.MinTokens == 0 {
+		return nil
+	}
+	ends := slices.Clone(r.StopTokens)
+	if !r.IgnoreEOS && e.tok != nil {
+		for _, id := range e.tok.EOG() {
+			if int(id) < e.vocab {
+				ends = append(ends, id)
+			}
+		}
+	}
+	return ends
+}
+
+// params is how a request's tokens are drawn.
+func (r *Request) params(seed int64, ends []int32) sample.Params {
+	p := sample.Params{
+		Temperature: r.Temperature, TopK: r.TopK, TopP: r.TopP, MinP: r.MinP,
+		Repetition: r.RepetitionPenalty, Presence: r.PresencePenalty, Frequency: r.FrequencyPenalty,
+		MinTokens: r.MinTokens, Ends: ends, Seed: uint64(seed),
+	}
+	for id, b := range r.LogitBias {
+		p.Bias = append(p.Bias, sample.Bias{Token: id, Amount: b})
+	}
+	slices.SortFunc(p.Bias, func(a, b sample.Bias) int { return int(a.Token - b.Token) })
+	return p
+}
+
+// check reports the first field out of its bounds.
+func (r *Request) check(vocab int) error {
+	for _, f := range []struct {
+		name          string
+		value         float64
+		least, atMost float64
+	}{
+		{"Temperature", float64(r.Temperature), 0, maxTemperature},
+		{"TopK", float64(r.TopK), 0, math.MaxInt32},
+		{"TopP", float64(r.TopP), 0, 1},
+		{"MinP", float64(r.MinP), 0, 1},
+		{"RepetitionPenalty", float64(r.RepetitionPenalty), 0, maxPenalty},
+		{"PresencePenalty", float64(r.PresencePenalty), -maxPenalty, maxPenalty},
+		{"FrequencyPenalty", float64(r.FrequencyPenalty), -maxPenalty, maxPenalty},
+		{"MaxTokens", float64(r.MaxTokens), 0, math.MaxInt32},
+		{"MinTokens", float64(r.MinTokens), 0, math.MaxInt32},
+		{"N", float64(r.N), 0, MaxChoices},
+		{"Logprobs", float64(r.Logprobs), 0, MaxLogprobs},
+		{"the number of Stop strings", float64(len(r.Stop)), 0, MaxStops},
+		{"the number of StopTokens", float64(len(r.StopTokens)), 0, MaxStopTokens},
+		{"the number of LogitBias entries", float64(len(r.LogitBias)), 0, MaxLogitBias},
+	} {
+		if !(f.value >= f.least && f.value <= f.atMost) { // also a NaN
+			return &RequestError{f.name, fmt.Sprintf("is %v, must be between %v and %v", f.value, f.least, f.atMost)}
+		}
+	}
+	if r.MaxTokens > 0 && r.MinTokens > r.MaxTokens {
+		return &RequestError{"MinTokens", fmt.Sprintf("is %d, must not exceed MaxTokens (%d)", r.MinTokens, r.MaxTokens)}
+	}
+	for i, s := range r.Stop {
+		if s == "" || len(s) > MaxStopBytes {
+			return &RequestError{fmt.Sprintf("Stop[%d]", i), fmt.Sprintf("has %d bytes, must have 1 to %d", len(s), MaxStopBytes)}
+		}
+	}
+	for i, id := range r.StopTokens {
+		if id < 0 || int(id) >= vocab {
+			return &RequestError{fmt.Sprintf("StopTokens[%d]", i), fmt.Sprintf("is %d, the vocabulary has ids 0 to %d", id, vocab-1)}
+		}
+	}
+	for id, b := range r.LogitBias {
+		if id < 0 || int(id) >= vocab {
+			return &RequestError{"LogitBias", fmt.Sprintf("names token %d, the vocabulary has ids 0 to %d", id, vocab-1)}
+		}
+		if !(b >= -maxPenalty && b <= maxPenalty) {
+			return &RequestError{"LogitBias", fmt.Sprintf("of token %d is %v, must be between %d and %d", id, b, -maxPenalty, maxPenalty)}
+		}
+	}
+	return nil
+}
