@@ -3,6 +3,7 @@ package gguf
 import (
 	"encoding/binary"
 	"math/bits"
+	"strconv"
 )
 
 // Bounds that the bytes of a file alone don't set.
@@ -125,7 +126,9 @@ func (s *scanner) head() (h head, ok bool) {
 	case 0x47475546: // "FUGG": byte-swapped as a whole
 		return h, s.fail(ErrBigEndian, "magic", uint64(magic), "convert it to little-endian; wanted", 0x46554747)
 	default:
-		return h, s.fail(ErrMagic, "magic", uint64(magic), "wanted the bytes GGUF,", 0x46554747)
+		s.fail(ErrMagic, "magic", uint64(magic), "wanted the bytes GGUF,", 0x46554747)
+		s.err.Text = strconv.Quote(string(s.b[:4]))
+		return h, false
 	}
 	s.pos = 4
 	h.version, _ = s.u32("version")
