@@ -5,6 +5,15 @@
 package kern
 
 //go:noescape
+func dotQ4_0AVX2P1R4(a *dotArgs)
+
+//go:noescape
+func dotQ4_0AVX2P4R1(a *dotArgs)
+
+//go:noescape
+func dotQ4_0AVX2P1R1(a *dotArgs)
+
+//go:noescape
 func dotQ4_0AVX512P2R4(a *dotArgs)
 
 //go:noescape
@@ -18,6 +27,15 @@ func dotQ4_0AVX512P1R4(a *dotArgs)
 
 //go:noescape
 func dotQ4_0AVX512P1R1(a *dotArgs)
+
+//go:noescape
+func dotQ8_0AVX2P1R4(a *dotArgs)
+
+//go:noescape
+func dotQ8_0AVX2P4R1(a *dotArgs)
+
+//go:noescape
+func dotQ8_0AVX2P1R1(a *dotArgs)
 
 //go:noescape
 func dotQ8_0AVX512P2R4(a *dotArgs)
@@ -36,8 +54,16 @@ func dotQ8_0AVX512P1R1(a *dotArgs)
 
 // avx2Tiles are the tiles of each format, in the order of the table of formats.
 var avx2Tiles = [len(formats)][]tile{
-	3: {},
-	4: {},
+	3: {
+		{1, 4, dotQ4_0AVX2P1R4},
+		{4, 1, dotQ4_0AVX2P4R1},
+		{1, 1, dotQ4_0AVX2P1R1},
+	},
+	4: {
+		{1, 4, dotQ8_0AVX2P1R4},
+		{4, 1, dotQ8_0AVX2P4R1},
+		{1, 1, dotQ8_0AVX2P1R1},
+	},
 }
 
 // avx512Tiles are the tiles of each format, in the order of the table of formats.
