@@ -25,7 +25,9 @@
 //     A sequence without an outcome counts as not computed in this step and is planned again.
 //  6. Call Commit with the plan, how long it took, and the outcomes. Only then hand tokens out.
 //
-// If a step failed for everybody, Commit without outcomes and Cancel them.
+// If a step failed, so that there is nothing to commit, Cancel its sequences: the first Cancel drops the plan, of which
+// nothing counts as computed then. (Cancel and Park between Next and Commit always do that; the Commit that follows
+// panics.)
 //
 // # Order
 //

@@ -1,10 +1,12 @@
 package sched
 
+import "slices"
+
 // Cancel ends a live sequence for reason r (ReasonNone: ReasonAbort) and gives its pages back at once. It reports false
 // if the sequence is not live. Other choices of the same request go on: if they have not started yet, one of them takes
-// over the sequence's place, pages and progress.
+// over the sequence's place, pages and progress. A plan that was not committed is dropped, see the package comment.
 func (s *Scheduler) Cancel(id SeqID, r Reason) bool {
-	s.between("Cancel")
+	s.abandon()
 	q := s.live[id]
 	if q == nil {
 		return false
@@ -16,10 +18,23 @@ func (s *Scheduler) Cancel(id SeqID, r Reason) bool {
 	return true
 }
 
-// between panics if a plan is being computed: its spans must not lose their pages under the hands of who computes it.
-func (s *Scheduler) between(what string) {
-	if s.open {
-		panic("sched: " + what + " between Next and Commit")
+// abandon drops a plan that was handed out and will not be committed, because its step failed: nothing of it counts as
+// computed. Pages that it was to copy may hold anything, so who would read them starts over.
+func (s *Scheduler) abandon() {
+	if !s.open {
+		return
+	}
+	s.open = false
+	for i := range s.plan.Spans {
+		q := s.plan.Spans[i].Seq
+		q.rows, q.drafts, q.Draft = 0, 0, q.Draft[:0]
+		q.table.Truncate(s.pool, q.known())
+		for _, id := range q.table.Pages() {
+			if slices.ContainsFunc(s.plan.Copies, func(c Copy) bool { return c.To == id }) {
+				s.preempt(q)
+				break
+			}
+		}
 	}
 }
 

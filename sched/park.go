@@ -4,7 +4,7 @@ package sched
 // keeps its pages until others need them, is the first to lose them, and is ended as ReasonDisconnect by the Next that
 // finds it parked for Limits.StallTimeout. Park reports false if the sequence is not live.
 func (s *Scheduler) Park(id SeqID, on bool) bool {
-	s.between("Park")
+	s.abandon()
 	q := s.live[id]
 	if q == nil {
 		return false
