@@ -21,8 +21,10 @@ func choose(k *Kernels, l Level) {
 	switch l {
 	case AVX2:
 		chooseTiles(k, &avx2Tiles)
+		k.vec = avx2Vec
 	case AVX512VNNI:
 		chooseTiles(k, &avx512Tiles)
+		k.vec = avx512Vec
 	}
 }
 

@@ -46,6 +46,7 @@ func main() {
 	for i := range files {
 		write(filepath.Join(*out, files[i].name+"_amd64.s"), assembly(&files[i]))
 	}
+	write(filepath.Join(*out, "exp_amd64.s"), expFile())
 	stubs, err := format.Source(declarations(files))
 	if err != nil {
 		log.Fatal(err)
