@@ -94,3 +94,7 @@ func NewHandler(e *Engine) http.Handler { return api.New(e, api.Options{}) }
 
 // NewHandlerWith is NewHandler with options: an API key, further model names.
 func NewHandlerWith(e *Engine, o HandlerOptions) http.Handler { return api.New(e, o) }
+
+// Guard puts a handler of the caller's own behind the same rule of access that
+// NewHandlerWith applies to the API with these options.
+func Guard(o HandlerOptions, next http.Handler) http.Handler { return api.Guard(o, next) }

@@ -123,3 +123,7 @@ func (s *Stream) run() (Result, error) {
 	r.Text, r.Finish, r.Usage = r.Choices[0].Text, r.Choices[0].Finish, s.Usage()
 	return r, nil
 }
+
+// Buffered tells whether Next would return at once, so that a writer can wait
+// with a flush while more is there.
+func (s *Stream) Buffered() bool { return !s.job.ring.empty() }

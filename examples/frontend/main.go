@@ -1,0 +1,118 @@
+// Command frontend is a serving frontend of its own design over an Engine and a
+// Scheduler that it made: a plain-text protocol over HTTP, where two classes of
+// callers share one model and the paying ones go first.
+//
+//	POST /say?tier=gold|free     body: a question; reply: the answer as it comes
+//	GET  /load                   who runs and who waits
+//	GET  /metrics
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/paddock-go/paddock"
+	"github.com/paddock-go/paddock/examples/demo"
+	"github.com/paddock-go/paddock/kvcache"
+	"github.com/paddock-go/paddock/metrics"
+	"github.com/paddock-go/paddock/sched"
+)
+
+// tiers are the classes of callers: a priority each, and a share of their own.
+var tiers = map[string]int{"gold": 10, "free": 0}
+
+func main() {
+	addr := flag.String("addr", "127.0.0.1:8081", "address to listen on")
+	flag.Parse()
+	f, err := newFrontend(metrics.Default())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.eng.Close()
+	fmt.Printf("try: curl -N --data 'What is a KV page?' 'http://%s/say?tier=gold'\n", *addr)
+	srv := &http.Server{Addr: *addr, Handler: f.mux(), ReadHeaderTimeout: 10 * time.Second}
+	log.Fatal(srv.ListenAndServe())
+}
+
+// frontend is the engine with the protocol around it.
+type frontend struct {
+	eng *paddock.Engine
+	rec *metrics.Recorder
+}
+
+// newFrontend makes the scheduler itself: at most 8 sequences in a step, at most
+// 16 requests waiting, 1,024 pages, and steps of 20 ms so that long questions
+// don't hold short ones up.
+func newFrontend(rec *metrics.Recorder) (*frontend, error) {
+	pool, err := kvcache.New(1024, kvcache.DefaultPageSize)
+	if err != nil {
+		return nil, err
+	}
+	s := sched.New(pool, sched.Limits{MaxTokens: 256, MaxSequences: 8, MaxQueue: 16, MaxStepTime: 20 * time.Millisecond})
+	eng, err := paddock.OpenFS(demo.Files, demo.Name, paddock.Options{Name: "demo", Scheduler: s, Metrics: rec})
+	if err != nil {
+		return nil, err
+	}
+	return &frontend{eng: eng, rec: rec}, nil
+}
+
+func (f *frontend) mux() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /say", f.say)
+	mux.HandleFunc("GET /load", f.load)
+	mux.Handle("GET /metrics", metrics.HandlerFor(metrics.HandlerOptions{Recorder: f.rec}))
+	return mux
+}
+
+// say streams an answer as plain text.
+func (f *frontend) say(w http.ResponseWriter, r *http.Request) {
+	tier := r.URL.Query().Get("tier")
+	priority, ok := tiers[tier]
+	if !ok {
+		http.Error(w, "tier must be gold or free", http.StatusBadRequest)
+		return
+	}
+	question, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 4096))
+	if err != nil {
+		http.Error(w, "a question has at most 4096 bytes", http.StatusRequestEntityTooLarge)
+		return
+	}
+	s, err := f.eng.Submit(r.Context(), paddock.Request{
+		Messages:  []paddock.Message{{Role: "user", Content: string(question)}},
+		MaxTokens: 128, Priority: priority, Tenant: tier,
+	})
+	var full *paddock.QueueFullError
+	switch {
+	case errors.As(err, &full):
+		w.Header().Set("Retry-After", strconv.Itoa(int(full.RetryAfter.Seconds())))
+		http.Error(w, err.Error(), http.StatusTooManyRequests)
+		return
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	flush := http.NewResponseController(w)
+	for tok, err := range s.All() { // leaving the loop cancels the request
+		if err != nil {
+			fmt.Fprintf(w, "\n[%v]\n", err)
+			return
+		}
+		if _, err := io.WriteString(w, tok.Text); err != nil || flush.Flush() != nil {
+			return
+		}
+	}
+	io.WriteString(w, "\n")
+}
+
+// load shows the engine's own numbers.
+func (f *frontend) load(w http.ResponseWriter, _ *http.Request) {
+	s := f.eng.Stats()
+	fmt.Fprintf(w, "running %d\nwaiting %d\npages used %d of %d\n", s.Running, s.WaitingTotal(), s.PagesUsed, s.PagesTotal)
+}

@@ -1,0 +1,114 @@
+// Command server serves one model over HTTP: the OpenAI-shaped API, /metrics,
+// /healthz and /readyz. Without --model it serves the embedded demo model.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+)
+
+func main() {
+	c, err := parseFlags(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "server:", err)
+		os.Exit(2)
+	}
+	// Two spare Ps keep HTTP and the garbage collector responsive while the
+	// engine's workers compute.
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, c, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "server:", err)
+		os.Exit(1)
+	}
+}
+
+// config is what the flags say.
+type config struct {
+	addr     string
+	model    string
+	names    []string
+	key      string
+	maxBatch int
+	maxCtx   int
+	maxQueue int
+	kvPages  int
+	threads  int
+	ngram    int
+	level    slog.Level
+}
+
+// draftTokens is how many tokens --spec ngram drafts at most.
+const draftTokens = 8
+
+func parseFlags(args []string) (*config, error) {
+	c := &config{}
+	f := flag.NewFlagSet("server", flag.ContinueOnError)
+	f.StringVar(&c.addr, "addr", "127.0.0.1:11540", "address to listen on")
+	f.StringVar(&c.model, "model", "", "GGUF file to serve (none: the embedded demo model)")
+	f.Func("served-model-name", "name that requests may give, repeatable; the first is the label in metrics", func(s string) error {
+		if s == "" {
+			return errors.New("must not be empty")
+		}
+		c.names = append(c.names, s)
+		return nil
+	})
+	f.StringVar(&c.key, "api-key", "", "key that clients from the network must bring (none: this machine only)")
+	f.IntVar(&c.maxBatch, "max-batch", 64, "most sequences in a step")
+	f.IntVar(&c.maxCtx, "max-ctx", 0, "most tokens of prompt and answer (0: what the file says)")
+	f.IntVar(&c.maxQueue, "max-queue", 1024, "most requests that wait")
+	f.IntVar(&c.kvPages, "kv-pages", 0, "KV pages of 16 tokens (0: for max-batch full contexts, within memory)")
+	f.IntVar(&c.threads, "threads", 0, "CPU workers (0: all cores)")
+	dtype := f.String("kv-cache-dtype", "f32", "element type of the KV cache: f32")
+	device := f.String("device", "auto", "device: auto or cpu")
+	spec := f.String("spec", "off", "speculation: off or ngram")
+	level := f.String("log-level", "info", "least level that is logged: debug, info, warn or error")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	if f.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	for _, choice := range []struct {
+		flag, value string
+		allowed     []string
+	}{
+		{"kv-cache-dtype", *dtype, []string{"f32"}},
+		{"device", *device, []string{"auto", "cpu"}},
+		{"spec", *spec, []string{"off", "ngram"}},
+	} {
+		if !contains(choice.allowed, choice.value) {
+			return nil, fmt.Errorf("--%s is %q, must be one of: %s", choice.flag, choice.value, strings.Join(choice.allowed, ", "))
+		}
+	}
+	if *spec == "ngram" {
+		c.ngram = draftTokens
+	}
+	if err := c.level.UnmarshalText([]byte(*level)); err != nil {
+		return nil, fmt.Errorf("--log-level: %w", err)
+	}
+	return c, nil
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/paddock-go/paddock"
+	"github.com/paddock-go/paddock/examples/demo"
+	"github.com/paddock-go/paddock/metrics"
+)
+
+// drainTime is how long running requests may go on after a signal.
+const drainTime = 15 * time.Second
+
+// run serves until ctx ends, then drains. It prints the address and a line to try
+// on out once requests are taken.
+func run(ctx context.Context, c *config, out io.Writer) error {
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: c.level}))
+	listener, err := net.Listen("tcp", c.addr)
+	if err != nil {
+		return err
+	}
+	// The port answers while the model loads: alive, not ready.
+	var serving atomic.Pointer[http.Handler]
+	loading := http.Handler(http.HandlerFunc(whileLoading))
+	serving.Store(&loading)
+	srv := &http.Server{
+		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*serving.Load()).ServeHTTP(w, r) }),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(listener) }()
+	defer srv.Close()
+
+	eng, err := open(c, log)
+	if err != nil {
+		return err
+	}
+	defer eng.Close()
+	names := c.names
+	if len(names) == 0 {
+		names = []string{eng.Name()}
+	}
+	handler := routes(eng, c, names)
+	serving.Store(&handler)
+
+	url := "http://" + listener.Addr().String()
+	fmt.Fprintf(out, "paddock serves %s on %s\n\ntry:\n  %s\n", names[0], url, tryLine(url, names[0], eng.HasChat()))
+
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	log.Info("draining", "at_most", drainTime)
+	limit, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	if err := eng.Drain(limit); err != nil {
+		log.Warn("some requests were cancelled", "err", err)
+	}
+	// The engine holds nothing any more: what is left is to write the last bytes.
+	flush, cancelFlush := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancelFlush()
+	if err := srv.Shutdown(flush); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil
+}
+
+// open loads the model that the flags name.
+func open(c *config, log *slog.Logger) (*paddock.Engine, error) {
+	o := paddock.Options{
+		Threads: c.threads, MaxContext: c.maxCtx, KVPages: c.kvPages, Logger: log,
+		Limits: paddock.Limits{MaxSequences: c.maxBatch, MaxQueue: c.maxQueue, MaxTokens: max(512, c.maxBatch)},
+		Spec:   paddock.Spec{NGram: c.ngram},
+	}
+	if len(c.names) > 0 {
+		o.Name = c.names[0]
+	}
+	if c.model == "" {
+		return paddock.OpenFS(demo.Files, demo.Name, o)
+	}
+	return paddock.Open(c.model, o)
+}
+
+// routes is everything that the server answers.
+func routes(eng *paddock.Engine, c *config, names []string) http.Handler {
+	o := paddock.HandlerOptions{Key: c.key, RequireKey: true, Names: names}
+	mux := http.NewServeMux()
+	mux.Handle("/", paddock.NewHandlerWith(eng, o))
+	page := paddock.Guard(o, metrics.HandlerFor(metrics.HandlerOptions{Runtime: true}))
+	for _, path := range []string{"/metrics", "/metrics/{$}", "/v1/metrics"} {
+		mux.Handle(path, page)
+	}
+	return mux
+}
+
+// whileLoading answers before there is an engine.
+func whileLoading(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	if r.URL.Path == "/healthz" {
+		io.WriteString(w, `{"status":"ok"}`+"\n")
+		return
+	}
+	w.Header().Set("Retry-After", "1")
+	w.WriteHeader(http.StatusServiceUnavailable)
+	io.WriteString(w, `{"error":{"message":"the model is being loaded","type":"server_error","param":null,"code":"loading"}}`+"\n")
+}
+
+// tryLine is a command that shows the server at work.
+func tryLine(url, model string, chat bool) string {
+	if chat {
+		return fmt.Sprintf(`curl -N %s/v1/chat/completions -H 'Content-Type: application/json' -d '{"model":"%s","stream":true,"temperature":0,"messages":[{"role":"user","content":"What does paddock_kv_pages_used count?"}]}'`, url, model)
+	}
+	return fmt.Sprintf(`curl -N %s/v1/completions -H 'Content-Type: application/json' -d '{"model":"%s","stream":true,"temperature":0,"prompt":"Once upon a time","max_tokens":64}'`, url, model)
+}

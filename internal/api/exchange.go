@@ -1,0 +1,184 @@
+package api
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/paddock-go/paddock/metrics"
+)
+
+// exchange is one request and its reply: from the head that was read to the last
+// byte that is written. On inference routes it carries the request's record, which
+// is finished just before the last write, once.
+type exchange struct {
+	h   *handler
+	w   http.ResponseWriter
+	rc  *http.ResponseController
+	r   *http.Request
+	rt  route
+	id  string
+	rec *metrics.Record // nil: not observed, or by an edge further out
+	own bool            // rec is this exchange's to finish
+	ctl bool            // the reply has begun
+}
+
+func newExchange(h *handler, w http.ResponseWriter, r *http.Request, rt route) *exchange {
+	x := &exchange{h: h, w: w, rc: http.NewResponseController(w), r: r, rt: rt, id: requestID(r)}
+	w.Header().Set("X-Request-Id", x.id)
+	if !rt.inference {
+		return x
+	}
+	rec := h.e.Metrics()
+	if x.rec = metrics.FromContext(r.Context()); x.rec == nil {
+		x.own = true
+		x.rec = &metrics.Record{Arrival: rec.Now(), Edge: true}
+		x.r = r.WithContext(metrics.NewContext(r.Context(), x.rec))
+		rec.InFlight(1)
+	}
+	x.rec.Operation, x.rec.Model, x.rec.ID = rt.op, h.e.MetricsModel(), x.id
+	x.rec.Origin = metrics.ParseOrigin(r.Header.Get("X-Paddock-Origin"))
+	return x
+}
+
+// requestID is the id that the client gave, where it can be echoed safely, or a
+// new one.
+func requestID(r *http.Request) string {
+	id := r.Header.Get("X-Request-Id")
+	ok := id != "" && len(id) <= 128
+	for i := 0; ok && i < len(id); i++ {
+		ok = id[i] > ' ' && id[i] < 0x7f
+	}
+	if ok {
+		return id
+	}
+	return newID("req-")
+}
+
+// newID makes a random id.
+func newID(prefix string) string {
+	var b [12]byte
+	rand.Read(b[:])
+	return prefix + hex.EncodeToString(b[:])
+}
+
+// admit checks what can be checked before the body is read.
+func (x *exchange) admit(known bool) *refusal {
+	if !known {
+		return &refusal{reason: metrics.NotFound, kind: "invalid_request_error", code: "unknown_url", message: "no such path: " + x.r.URL.Path}
+	}
+	if !x.rt.open {
+		if f := x.h.o.access(x.r); f != nil {
+			return f
+		}
+	}
+	if !slices.Contains(x.rt.methods, x.r.Method) {
+		allow := strings.Join(x.rt.methods, ", ")
+		return &refusal{
+			reason: metrics.MethodNotAllowed, kind: "invalid_request_error", code: "method_not_allowed",
+			message: "this path takes " + allow + " only", header: http.Header{"Allow": {allow}},
+		}
+	}
+	return nil
+}
+
+// body reads the request's body within its bounds of size and time.
+func (x *exchange) body() ([]byte, *refusal) {
+	if x.r.ContentLength > maxBody {
+		return nil, x.tooLarge()
+	}
+	// A server that can't set deadlines (a test's recorder) has no slow clients.
+	_ = x.rc.SetReadDeadline(time.Now().Add(x.h.o.BodyTimeout))
+	b, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, maxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, x.tooLarge()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, invalid("", "the body did not arrive within %v", x.h.o.BodyTimeout)
+	case err != nil:
+		return nil, invalid("", "the body can't be read: %v", err)
+	}
+	_ = x.rc.SetReadDeadline(time.Time{})
+	return b, nil
+}
+
+func (x *exchange) tooLarge() *refusal {
+	x.w.Header().Set("Connection", "close")
+	return &refusal{
+		reason: metrics.TooLarge, kind: "invalid_request_error", code: "body_too_large",
+		message: "the body is larger than 8 MiB",
+	}
+}
+
+// refuse ends the exchange with an error: as a status and a body, or, where the
+// reply has begun, as the stream's last event.
+func (x *exchange) refuse(f *refusal) {
+	if x.rec != nil {
+		x.rec.Fail = f.reason
+	}
+	if f.reason == metrics.Disconnect {
+		return // nobody reads it; close finishes the record
+	}
+	if x.ctl {
+		x.finish()
+		x.event(f.body())
+		x.flush()
+		return
+	}
+	for name, values := range f.header {
+		x.w.Header()[name] = values
+	}
+	x.reply(f.reason.Status(), f.body())
+}
+
+// reply writes the whole reply as JSON. The record is finished first.
+func (x *exchange) reply(status int, v any) {
+	b, err := json.Marshal(v)
+	if err != nil { // none of our types can fail, but for a value that JSON lacks
+		status, b = http.StatusInternalServerError, []byte(`{"error":{"message":"the reply can't be written as JSON","type":"server_error","param":null,"code":null}}`)
+		if x.rec != nil {
+			x.rec.Fail = metrics.EngineError
+		}
+	}
+	x.w.Header().Set("Content-Type", "application/json")
+	x.finish()
+	x.ctl = true
+	x.deadline()
+	x.w.WriteHeader(status)
+	if x.r.Method != http.MethodHead {
+		_, _ = x.w.Write(append(b, '\n')) // a client that has gone is seen by close
+	}
+}
+
+// finish finishes the record; later calls do nothing.
+func (x *exchange) finish() {
+	if !x.own {
+		return
+	}
+	x.own = false
+	rec := x.h.e.Metrics()
+	x.rec.Finished = rec.Now()
+	x.h.e.MetricsModel().Finish(x.rec)
+	rec.InFlight(-1)
+}
+
+// close ends an exchange that nothing else has ended: its client went away.
+func (x *exchange) close() {
+	if x.own && x.rec.Fail == metrics.NoFail {
+		x.rec.Fail = metrics.Disconnect
+	}
+	x.finish()
+}
+
+// deadline gives the client WriteTimeout from now to take what is written next.
+func (x *exchange) deadline() {
+	_ = x.rc.SetWriteDeadline(time.Now().Add(x.h.o.WriteTimeout))
+}

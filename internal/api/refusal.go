@@ -1,0 +1,119 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/paddock-go/paddock/engine"
+	"github.com/paddock-go/paddock/metrics"
+)
+
+// refusal is an error on its way to a client: one status, one reason in the
+// metrics, one JSON body.
+type refusal struct {
+	reason  metrics.FailReason
+	kind    string // error.type
+	code    string // error.code; "": null
+	param   string // error.param, the field at fault; "": null
+	message string
+	header  http.Header // further headers, may be nil
+}
+
+func (f *refusal) Error() string { return f.message }
+
+// errorBody is the JSON form of a refusal.
+type errorBody struct {
+	Error struct {
+		Message string  `json:"message"`
+		Type    string  `json:"type"`
+		Param   *string `json:"param"`
+		Code    *string `json:"code"`
+	} `json:"error"`
+}
+
+func (f *refusal) body() errorBody {
+	var b errorBody
+	b.Error.Message, b.Error.Type = f.message, f.kind
+	if f.param != "" {
+		b.Error.Param = &f.param
+	}
+	if f.code != "" {
+		b.Error.Code = &f.code
+	}
+	return b
+}
+
+// invalid is a request whose field param can't be served as it is.
+func invalid(param, format string, args ...any) *refusal {
+	message := fmt.Sprintf(format, args...)
+	if param != "" {
+		message = param + ": " + message
+	}
+	return &refusal{reason: metrics.InvalidRequest, kind: "invalid_request_error", param: param, message: message}
+}
+
+// fieldNames maps the fields of an engine.Request to those of the API.
+var fieldNames = map[string]string{
+	"Prompt": "prompt", "Tokens": "prompt", "Messages": "messages", "Tools": "tools", "TemplateArgs": "chat_template_kwargs",
+	"Temperature": "temperature", "TopK": "top_k", "TopP": "top_p", "MinP": "min_p", "RepetitionPenalty": "repetition_penalty",
+	"PresencePenalty": "presence_penalty", "FrequencyPenalty": "frequency_penalty", "MaxTokens": "max_tokens",
+	"MinTokens": "min_tokens", "N": "n", "Logprobs": "logprobs", "LogitBias": "logit_bias", "StopTokens": "stop_token_ids", "Stop": "stop",
+}
+
+// refused turns an engine's error into a refusal.
+func refused(err error) *refusal {
+	var (
+		request *engine.RequestError
+		long    *engine.ContextError
+		pages   *engine.PagesError
+		queue   *engine.QueueFullError
+		own     *refusal
+	)
+	switch {
+	case errors.As(err, &own):
+		return own
+	case errors.As(err, &request):
+		name := request.Field
+		for i, c := range name {
+			if c == '[' {
+				name = name[:i]
+				break
+			}
+		}
+		if api, ok := fieldNames[name]; ok {
+			return invalid(api, "%s", request.Reason)
+		}
+		return invalid("", "%s: %s", request.Field, request.Reason)
+	case errors.As(err, &long):
+		return &refusal{
+			reason: metrics.ContextLength, kind: "invalid_request_error", code: "context_length_exceeded", param: "messages",
+			message: fmt.Sprintf("this model's context is %d tokens, the request has %d in the prompt and asks for %d more; shorten one of them",
+				long.Context, long.PromptTokens, max(long.MaxTokens, 1)),
+		}
+	case errors.As(err, &pages):
+		return invalid("", "the request needs %d KV pages and the server has %d; shorten it or ask for fewer tokens or choices", pages.Need, pages.Have)
+	case errors.Is(err, engine.ErrNoChat):
+		return invalid("messages", "this model has no chat template; use /v1/completions")
+	case errors.As(err, &queue):
+		seconds := int(math.Ceil(queue.RetryAfter.Seconds()))
+		return &refusal{
+			reason: metrics.QueueFull, kind: "rate_limit_error", code: "queue_full",
+			message: fmt.Sprintf("%d requests wait, the most is %d; try again in %d s", queue.Queued, queue.Max, seconds),
+			header:  http.Header{"Retry-After": {strconv.Itoa(seconds)}},
+		}
+	case errors.Is(err, engine.ErrDraining), errors.Is(err, engine.ErrClosed):
+		return &refusal{
+			reason: metrics.Draining, kind: "server_error", code: "draining", message: "the server is shutting down; try another one",
+			header: http.Header{"Retry-After": {"5"}},
+		}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &refusal{reason: metrics.Deadline, kind: "server_error", code: "deadline", message: "the request ran out of time"}
+	case errors.Is(err, context.Canceled), errors.Is(err, engine.ErrStalled), errors.Is(err, engine.ErrAborted):
+		return &refusal{reason: metrics.Disconnect, kind: "server_error", code: "disconnect", message: "the client went away"}
+	}
+	return &refusal{reason: metrics.EngineError, kind: "server_error", code: "engine_error", message: err.Error()}
+}
