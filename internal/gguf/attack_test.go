@@ -150,7 +150,7 @@ func allocated(fn func()) uint64 {
 // errorBytes is what a refusal may allocate where the file is smaller: the
 // error value itself and 64 bytes of the name it blames, in the allocator's
 // size classes, and 8 bytes for each of the table's one or two items.
-const errorBytes = 288
+const errorBytes = 208
 
 // TestAttacks: each file is refused with one typed error that blames the right
 // thing, and costs less memory than the file has bytes.

@@ -51,7 +51,7 @@ func scan(b []byte, total uint64) (header, *FormatError) {
 		}
 	}
 	h.end = s.pos
-	s.name = nil
+	s.name, s.at = nil, h.end
 	// No sum here can wrap: end is at most 2⁶³ and align at most 2³¹.
 	h.data = (h.end + h.align - 1) &^ (h.align - 1)
 	if h.tensors == 0 {
@@ -145,8 +145,8 @@ func (s *scanner) unique(at []uint64, what string) bool {
 	for i := 1; i < len(at); i++ {
 		name := s.nameAt(at[i])
 		if bytes.Equal(s.nameAt(at[i-1]), name) {
-			s.name, s.pos = name, max(at[i-1], at[i])
-			return s.fail(ErrDuplicate, what+" at byte", s.pos, "first at byte", min(at[i-1], at[i]))
+			s.name, s.at = name, max(at[i-1], at[i])
+			return s.fail(ErrDuplicate, what+" at byte", s.at, "first at byte", min(at[i-1], at[i]))
 		}
 	}
 	return true

@@ -23,6 +23,7 @@ type scanner struct {
 	b     []byte
 	total uint64 // bytes of the whole file; b may be its header alone
 	pos   uint64
+	at    uint64 // start of the field read last, for errors
 	v1    bool
 	name  []byte // key or tensor being read
 	err   *FormatError
@@ -32,7 +33,7 @@ type scanner struct {
 // it.
 func (s *scanner) fail(err error, what string, value uint64, detail string, bound uint64) bool {
 	if s.err == nil {
-		s.err = &FormatError{Err: err, What: what, Name: clip(s.name), Value: value, Bound: bound, Offset: s.pos, Detail: detail}
+		s.err = &FormatError{Err: err, What: what, Name: clip(s.name), Value: value, Bound: bound, Offset: s.at, Detail: detail}
 	}
 	return false
 }
@@ -44,6 +45,7 @@ func (s *scanner) left() uint64 { return uint64(len(s.b)) - s.pos }
 
 // need checks that n bytes follow.
 func (s *scanner) need(what string, n uint64) bool {
+	s.at = s.pos
 	if n > s.left() {
 		return s.fail(ErrTruncated, what+" bytes", n, "bytes left:", s.left())
 	}
@@ -51,6 +53,7 @@ func (s *scanner) need(what string, n uint64) bool {
 }
 
 func (s *scanner) u32(what string) (v uint32, ok bool) {
+	s.at = s.pos
 	if s.left() < 4 {
 		return 0, s.fail(ErrTruncated, what, 4, "bytes needed, left:", s.left())
 	}
@@ -60,6 +63,7 @@ func (s *scanner) u32(what string) (v uint32, ok bool) {
 }
 
 func (s *scanner) u64(what string) (v uint64, ok bool) {
+	s.at = s.pos
 	if s.left() < 8 {
 		return 0, s.fail(ErrTruncated, what, 8, "bytes needed, left:", s.left())
 	}
@@ -124,9 +128,9 @@ func (s *scanner) head() (h head, ok bool) {
 	switch magic {
 	case 0x46554747: // "GGUF"
 	case 0x47475546: // "FUGG": byte-swapped as a whole
-		return h, s.fail(ErrBigEndian, "magic", uint64(magic), "convert it to little-endian; wanted", 0x46554747)
+		return h, s.fail(ErrBigEndian, "magic", uint64(magic), "convert the file to little-endian, whose magic is", 0x46554747)
 	default:
-		s.fail(ErrMagic, "magic", uint64(magic), "wanted the bytes GGUF,", 0x46554747)
+		s.fail(ErrMagic, "magic", uint64(magic), "wanted GGUF, as a number", 0x46554747)
 		s.err.Text = strconv.Quote(string(s.b[:4]))
 		return h, false
 	}

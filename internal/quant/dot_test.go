@@ -203,3 +203,37 @@ func BenchmarkDot(b *testing.B) {
 		})
 	}
 }
+
+// TestDotBF16FlushesDenormals: products, the sum of the two chains and the
+// row's sum are zero where they would be denormal.
+func TestDotBF16FlushesDenormals(t *testing.T) {
+	f, _ := Lookup(BF16)
+	at := func(pairs map[int][2]float32) float32 {
+		w, x := make([]float32, 64), make([]float32, 64)
+		for i, p := range pairs {
+			w[i], x[i] = p[0], p[1]
+		}
+		row := make([]byte, 128)
+		f.Encode(row, w)
+		var act Act
+		act.Set(f.Act, x)
+		return f.Dot(row, &act)
+	}
+	const least = 0x1p-126
+	for name, c := range map[string]struct {
+		pairs map[int][2]float32
+		want  float32
+	}{
+		"least normal":       {map[int][2]float32{0: {0x1p-63, 0x1p-63}}, least},
+		"denormal product":   {map[int][2]float32{0: {0x1p-64, 0x1p-63}}, 0},
+		"denormal weight":    {map[int][2]float32{0: {0x1p-127, 0x1p10}}, 0},
+		"denormal value":     {map[int][2]float32{0: {0x1p10, 0x1p-127}}, 0},
+		"chains cancel":      {map[int][2]float32{0: {0x1p-63, 0x1.8p-63}, 1: {-0x1p-63, 0x1p-63}}, 0},
+		"blocks cancel":      {map[int][2]float32{0: {0x1p-63, 0x1.8p-63}, 32: {-0x1p-63, 0x1p-63}}, 0},
+		"blocks cancel less": {map[int][2]float32{0: {0x1p-63, 0x1.8p-62}, 32: {-0x1p-63, 0x1p-63}}, 2 * least},
+	} {
+		if got := at(c.pairs); got != c.want {
+			t.Errorf("%s: %g, want %g", name, got, c.want)
+		}
+	}
+}
