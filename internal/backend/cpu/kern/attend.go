@@ -85,14 +85,16 @@ func AttendScratchBytes(queries, vdim int) int64 {
 
 // attendFuncs are the kernels of attention over one span.
 type attendFuncs struct {
-	// scores writes q·k for whole groups: dst[q][16 × g + lane] for the queries
-	// at q, qStride floats apart, dimensions in order, fused, from +0.
-	scores func(dst []float32, q []float32, queries, qStride int, k []float32, kStride, dim int, groups []int32)
-	// softmax turns s × scale into weights: returns the largest and the sum.
-	softmax func(s []float32, lane0 int, scale float32) (m, l float32)
-	// values adds p[i] × v[key from + i] to acc, keys in order, fused.
-	values func(acc, p []float32, v []float32, vStride, dim int, groups []int32, from int)
-	// merge joins two partials of one query.
+	// scores fills whole groups: dst[query][16 × g + lane] = q·k × scale for
+	// a.Heads queries from q on, dst rows SpanKeys apart.
+	scores func(dst, q []float32, a *AttendArgs, groups []int32)
+	// softmax turns the scores of whole groups into weights, in which −∞ stands
+	// for a key that is not seen, and returns the largest score and the sum.
+	softmax func(s []float32) (m, l float32)
+	// values adds p[i] × v[i] to acc for the keys from…to of the groups, in
+	// order, fused, for a.Heads queries: p rows SpanKeys apart, acc rows VDim.
+	values func(acc, p []float32, a *AttendArgs, groups []int32, from, to int)
+	// merge is acc = fma(acc2, b, acc × a).
 	merge func(acc, acc2 []float32, a, b float32)
 }
 
@@ -161,29 +163,56 @@ func (a *AttendArgs) bounds() (lo, hi int) {
 	return min(lo, hi), hi
 }
 
-// attendSpan fills sc.span for the span that begins at position s.
+// attendSpan fills sc.span for the span that begins at position s. Work goes
+// by tiles of a few groups, so that their K and V stay in the first cache while
+// all queries pass by.
 func (k *Kernels) attendSpan(sc *AttendScratch, a *AttendArgs, s int) {
 	lo, hi := a.bounds()
 	// Whole groups that hold a key someone sees.
 	g0 := max(lo, s) / GroupTokens
 	g1 := (min(hi, s+SpanKeys) + GroupTokens - 1) / GroupTokens
 	groups := a.Groups[g0:g1]
-	base := g0 * GroupTokens // the position of p[q][0]
-	nq := a.Rows * a.Heads
-	for r := range a.Rows {
-		k.attend.scores(sc.p[r*a.Heads*SpanKeys:], a.Q[r*a.QStride:], a.Heads, a.KDim, a.K, a.KStride, a.KDim, groups)
+	n := len(groups) * GroupTokens
+	base := g0 * GroupTokens // the position of column 0 of sc.p
+	for t := 0; t < len(groups); t += tileGroups {
+		tile := groups[t:min(t+tileGroups, len(groups))]
+		for r := range a.Rows {
+			k.attend.scores(sc.p[r*a.Heads*SpanKeys+t*GroupTokens:], a.Q[r*a.QStride:], a, tile)
+		}
 	}
-	for q := range nq {
+	for q := range a.Rows * a.Heads {
 		from, to := a.inSpan(q/a.Heads, s)
 		if from >= to {
 			sc.span.l[q] = 0
 			continue
 		}
-		p := sc.p[q*SpanKeys+from-base : q*SpanKeys+to-base]
-		sc.span.m[q], sc.span.l[q] = k.attend.softmax(p, from%Lanes, a.Scale)
-		acc := sc.span.acc[q*a.VDim : (q+1)*a.VDim]
-		clear(acc)
-		k.attend.values(acc, p, a.V, a.VStride, a.VDim, groups, from-base)
+		p := sc.p[q*SpanKeys:][:n]
+		unseen(p[:from-base])
+		unseen(p[to-base:])
+		sc.span.m[q], sc.span.l[q] = k.attend.softmax(p)
+		clear(sc.span.acc[q*a.VDim : (q+1)*a.VDim])
+	}
+	for t := 0; t < n; t += tileGroups * GroupTokens {
+		tile := groups[t/GroupTokens : min(t/GroupTokens+tileGroups, len(groups))]
+		for r := range a.Rows {
+			from, to := a.inSpan(r, s)
+			from, to = max(from-base-t, 0), min(to-base-t, len(tile)*GroupTokens)
+			if from < to {
+				q := r * a.Heads
+				k.attend.values(sc.span.acc[q*a.VDim:], sc.p[q*SpanKeys+t:], a, tile, from, to)
+			}
+		}
+	}
+}
+
+// tileGroups is how many groups pass all queries at once: with heads of 128,
+// their K or V takes 32 KiB.
+const tileGroups = 4
+
+// unseen leaves keys out of what follows, whatever their scores.
+func unseen(s []float32) {
+	for i := range s {
+		s[i] = float32(math.Inf(-1))
 	}
 }
 
@@ -214,45 +243,52 @@ func (k *Kernels) join(sc *AttendScratch, q, vdim int) {
 	}
 }
 
-func scores(dst []float32, q []float32, queries, qStride int, k []float32, kStride, dim int, groups []int32) {
-	for i := range queries {
-		qi := q[i*qStride : i*qStride+dim]
+func scores(dst, q []float32, a *AttendArgs, groups []int32) {
+	for h := range a.Heads {
+		qh := q[h*a.KDim : (h+1)*a.KDim]
 		for g, at := range groups {
-			kg := k[int(at)*kStride:]
+			kg := a.K[int(at)*a.KStride:]
 			var s [GroupTokens]float32
-			for d, x := range qi {
+			for d, x := range qh {
 				for l, y := range kg[d*GroupTokens : (d+1)*GroupTokens] {
 					s[l] = num.FMA32(x, y, s[l])
 				}
 			}
-			copy(dst[i*SpanKeys+g*GroupTokens:], s[:])
+			for l, v := range s {
+				dst[h*SpanKeys+g*GroupTokens+l] = v * a.Scale
+			}
 		}
 	}
 }
 
-// softmax is over visible keys only; the first is of lane lane0.
-func softmax(s []float32, lane0 int, scale float32) (m, l float32) {
+func softmax(s []float32) (m, l float32) {
 	m = float32(math.Inf(-1))
-	for i := range s {
-		s[i] *= scale
-		if s[i] > m {
-			m = s[i]
+	for _, v := range s {
+		if v > m {
+			m = v
 		}
 	}
 	var lanes [Lanes]float32
 	for i, v := range s {
 		s[i] = num.Exp32(v - m)
-		lanes[(lane0+i)%Lanes] += s[i]
+		lanes[i%Lanes] += s[i]
 	}
 	return m, num.Tree16(&lanes)
 }
 
-func values(acc, p []float32, v []float32, vStride, dim int, groups []int32, from int) {
-	for i, w := range p {
-		key := from + i
-		row := v[int(groups[key/GroupTokens])*vStride+key%GroupTokens*dim:][:dim]
-		for d, x := range row {
-			acc[d] = num.FMA32(w, x, acc[d])
+func values(acc, p []float32, a *AttendArgs, groups []int32, from, to int) {
+	valuesFrom(0, acc, p, a, groups, from, to)
+}
+
+// valuesFrom is values for the dimensions from dim on.
+func valuesFrom(dim int, acc, p []float32, a *AttendArgs, groups []int32, from, to int) {
+	for h := range a.Heads {
+		acch, ph := acc[h*a.VDim+dim:(h+1)*a.VDim], p[h*SpanKeys:]
+		for i := from; i < to; i++ {
+			row := a.V[int(groups[i/GroupTokens])*a.VStride+i%GroupTokens*a.VDim+dim:]
+			for d, x := range row[:len(acch)] {
+				acch[d] = num.FMA32(ph[i], x, acch[d])
+			}
 		}
 	}
 }

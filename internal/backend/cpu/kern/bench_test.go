@@ -77,3 +77,56 @@ func benchmarkLinear(b *testing.B, size, cols int, counts []int) {
 		}
 	}
 }
+
+// BenchmarkAttend is one layer's attention at a depth; the rate is that of
+// reading K and V once.
+func BenchmarkAttend(b *testing.B) {
+	for _, c := range []struct{ rows, heads, dim, context int }{
+		{1, 1, 64, 1024}, {1, 3, 64, 1024}, {1, 2, 128, 4096}, {16, 3, 64, 512}, {16, 2, 128, 512},
+	} {
+		for _, l := range Supported()[1:] {
+			b.Run(fmt.Sprintf("%v/rows=%d/heads=%d/dim=%d/ctx=%d", l, c.rows, c.heads, c.dim, c.context), func(b *testing.B) {
+				a := newAttention(rand.New(rand.NewPCG(3, 3)), c.rows, c.heads, c.dim, c.dim, 1, c.context, 0)
+				sc := NewAttendScratch(c.rows*c.heads, c.dim)
+				k := New(l)
+				b.SetBytes(int64(8 * c.dim * c.context))
+				b.ReportAllocs()
+				for b.Loop() {
+					k.Attend(sc, &a.AttendArgs)
+				}
+				ops := 4 * float64(c.rows*c.heads*c.dim*c.context)
+				b.ReportMetric(ops*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "Gop/s")
+			})
+		}
+	}
+}
+
+// BenchmarkRow is the small kernels over one row.
+func BenchmarkRow(b *testing.B) {
+	for _, n := range []int{576, 1536} {
+		x, w, dst := make([]float32, n), make([]float32, n), make([]float32, n)
+		normalActs(1)(rand.New(rand.NewPCG(4, 4)), x)
+		normalActs(1)(rand.New(rand.NewPCG(5, 5)), w)
+		q32, q256 := NewActs(quant.ActQ8x32, 1, n), NewActs(quant.ActQ8x256, 1, n)
+		for _, c := range []struct {
+			name string
+			run  func(k *Kernels)
+		}{
+			{"rmsnorm", func(k *Kernels) { k.RMSNorm(dst, x, w, 1e-5) }},
+			{"silu", func(k *Kernels) { k.SiLUMul(dst, x, w) }},
+			{"add", func(k *Kernels) { k.Add(dst, x) }},
+			{"q8x32", func(k *Kernels) { k.Round(q32, 0, x) }},
+			{"q8x256", func(k *Kernels) { k.Round(q256, 0, x) }},
+		} {
+			for _, l := range Supported() {
+				b.Run(fmt.Sprintf("%s/%v/n=%d", c.name, l, n), func(b *testing.B) {
+					k := New(l)
+					b.SetBytes(int64(4 * n))
+					for b.Loop() {
+						c.run(k)
+					}
+				})
+			}
+		}
+	}
+}

@@ -21,10 +21,10 @@ func choose(k *Kernels, l Level) {
 	switch l {
 	case AVX2:
 		chooseTiles(k, &avx2Tiles)
-		k.vec = avx2Vec
+		k.vec, k.attend = avx2Vec, avx2Attend
 	case AVX512VNNI:
 		chooseTiles(k, &avx512Tiles)
-		k.vec = avx512Vec
+		k.vec, k.attend = avx512Vec, avx512Attend
 	}
 }
 

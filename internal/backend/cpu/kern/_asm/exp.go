@@ -152,10 +152,7 @@ func expFile() []byte {
 		}
 	}
 	fmt.Fprintf(&b, "GLOBL expTable<>(SB), RODATA|NOPTR, $%d\n", 32*len(expConsts))
-	for _, l := range []struct {
-		name string
-		kind byte
-	}{{"AVX2", 'Y'}, {"AVX512", 'Z'}} {
+	for _, l := range levels {
 		v := vec{&asm{}, l.kind}
 		for _, g := range []struct {
 			name string

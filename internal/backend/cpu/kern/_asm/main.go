@@ -47,11 +47,17 @@ func main() {
 		write(filepath.Join(*out, files[i].name+"_amd64.s"), assembly(&files[i]))
 	}
 	write(filepath.Join(*out, "exp_amd64.s"), expFile())
-	stubs, err := format.Source(declarations(files))
+	write(filepath.Join(*out, "attend_amd64.s"), attendFile())
+	writeGo(filepath.Join(*out, "attendasm_amd64.go"), attendStubs())
+	writeGo(filepath.Join(*out, "dot_amd64.go"), declarations(files))
+}
+
+func writeGo(path string, src []byte) {
+	src, err := format.Source(src)
 	if err != nil {
 		log.Fatal(err)
 	}
-	write(filepath.Join(*out, "dot_amd64.go"), stubs)
+	write(path, src)
 }
 
 func write(path string, data []byte) {
