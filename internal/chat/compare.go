@@ -1,0 +1,220 @@
+package chat
+
+// equal is Python's ==. It pays a step per pair it looks at, since a shared
+// value can stand in many places.
+func (r *run) equal(a, b Value) (bool, error) { return r.equalAt(a, b, 0) }
+
+func (r *run) equalAt(a, b Value, depth int) (bool, error) {
+	if err := r.step(); err != nil {
+		return false, err
+	}
+	if depth > maxDataDepth {
+		return false, &LimitError{"levels of nesting in a value", maxDataDepth}
+	}
+	if x, ok := strOf(a); ok {
+		y, ok := strOf(b)
+		if !ok || len(x) != len(y) {
+			return false, nil
+		}
+		return x == y, r.scan(len(x))
+	}
+	if x, ok := numOf(a); ok {
+		y, ok := numOf(b)
+		if !ok {
+			return false, nil
+		}
+		c, ok := compareNum(x, y)
+		return ok && c == 0, nil
+	}
+	switch x := a.(type) {
+	case none:
+		_, ok := b.(none)
+		return ok, nil
+	case *undefined:
+		_, ok := b.(*undefined)
+		return ok, nil
+	case *list:
+		if y, ok := b.(*list); ok {
+			return r.equalItems(x.items, y.items, depth)
+		}
+		return false, nil
+	case *tuple:
+		if y, ok := b.(*tuple); ok {
+			return r.equalItems(x.items, y.items, depth)
+		}
+		return false, nil
+	case *Map:
+		if y, ok := b.(*Map); ok {
+			return r.equalMaps(x, y, depth)
+		}
+		return false, nil
+	case *rangeValue:
+		if y, ok := b.(*rangeValue); ok {
+			return x.n == y.n && (x.n == 0 || x.start == y.start && (x.n == 1 || x.step == y.step)), nil
+		}
+		return false, nil
+	case *function:
+		y, ok := b.(*function)
+		return ok && x.def == y.def && same(x.self, y.self), nil
+	}
+	return same(a, b), nil
+}
+
+func (r *run) equalItems(a, b []Value, depth int) (bool, error) {
+	if len(a) != len(b) {
+		return false, nil
+	}
+	for i := range a {
+		if same(a[i], b[i]) {
+			continue
+		}
+		if eq, err := r.equalAt(a[i], b[i], depth+1); !eq || err != nil {
+			return false, err
+		}
+	}
+	return true, r.charge(len(a) / 8)
+}
+
+func (r *run) equalMaps(a, b *Map, depth int) (bool, error) {
+	if a.Len() != b.Len() {
+		return false, nil
+	}
+	for _, e := range a.entries {
+		h, err := hashOf(e.key, 0)
+		if err != nil {
+			return false, err
+		}
+		v, ok := b.get(h)
+		if !ok {
+			return false, nil
+		}
+		if same(e.val, v) {
+			continue
+		}
+		if eq, err := r.equalAt(e.val, v, depth+1); !eq || err != nil {
+			return false, err
+		}
+	}
+	return true, r.charge(a.Len())
+}
+
+// same is Python's "is", as far as templates should care: values without parts
+// are the same where they are equal and of one type.
+func same(a, b Value) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	switch x := a.(type) {
+	case bigint:
+		y, ok := b.(bigint)
+		return ok && x.n.Cmp(y.n) == 0
+	case float:
+		y, ok := b.(float)
+		return ok && (x == y || x != x && y != y)
+	case *undefined:
+		_, ok := b.(*undefined)
+		return ok
+	}
+	return a == b
+}
+
+// order is Python's < family: negative, zero or positive. ok is false where a
+// NaN makes every comparison false.
+func (r *run) order(sym string, a, b Value, depth int) (c int, ok bool, err error) {
+	if err := r.step(); err != nil {
+		return 0, false, err
+	}
+	if depth > maxDataDepth {
+		return 0, false, &LimitError{"levels of nesting in a value", maxDataDepth}
+	}
+	if x, ok := strOf(a); ok {
+		if y, ok := strOf(b); ok {
+			// UTF-8 sorts as its code points do.
+			return cmp(x, y), true, r.scan(min(len(x), len(y)))
+		}
+	}
+	if x, ok := numOf(a); ok {
+		if y, ok := numOf(b); ok {
+			c, ok := compareNum(x, y)
+			return c, ok, nil
+		}
+	}
+	if err := firstUndefined(a, b); err != nil {
+		return 0, false, err
+	}
+	switch x := a.(type) {
+	case *list:
+		if y, ok := b.(*list); ok {
+			return r.orderItems(sym, x.items, y.items, depth)
+		}
+	case *tuple:
+		if y, ok := b.(*tuple); ok {
+			return r.orderItems(sym, x.items, y.items, depth)
+		}
+	}
+	return 0, false, failf("'%s' not supported between instances of '%s' and '%s'", sym, a.pyType(), b.pyType())
+}
+
+func (r *run) orderItems(sym string, a, b []Value, depth int) (int, bool, error) {
+	for i := range min(len(a), len(b)) {
+		if same(a[i], b[i]) {
+			continue
+		}
+		eq, err := r.equalAt(a[i], b[i], depth+1)
+		if err != nil {
+			return 0, false, err
+		}
+		if !eq {
+			return r.order(sym, a[i], b[i], depth+1)
+		}
+	}
+	return cmp(len(a), len(b)), true, nil
+}
+
+// contains is Python's "x in seq".
+func (r *run) contains(seq, x Value) (bool, error) {
+	if s, ok := strOf(seq); ok {
+		sub, ok := strOf(x)
+		if !ok {
+			return false, failf("'in <string>' requires string as left operand, not %s", x.pyType())
+		}
+		return indexOf(s, sub) >= 0, r.scan(len(s))
+	}
+	switch s := seq.(type) {
+	case *Map:
+		return s.has(x)
+	case *dictView:
+		if s.kind == viewKeys {
+			return s.m.has(x)
+		}
+	case *namespace:
+		return false, failf("argument of type 'Namespace' is not iterable")
+	case *loopState:
+		return false, nil
+	}
+	it, err := r.iterate(seq)
+	if err != nil {
+		return false, failf("argument of type '%s' is not iterable", seq.pyType())
+	}
+	for {
+		v, ok, err := it.next(r)
+		if !ok || err != nil {
+			return false, err
+		}
+		if same(v, x) {
+			return true, nil
+		}
+		if eq, err := r.equal(v, x); eq || err != nil {
+			return eq, err
+		}
+	}
+}
+
+// has says whether key is in m; a key of no hashable kind is an error.
+func (m *Map) has(key Value) (bool, error) {
+	h, err := hashOf(key, 0)
+	if err != nil {
+		return false, err
+	}
+	return m.find(h) >= 0, nil
+}

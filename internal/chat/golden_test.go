@@ -1,0 +1,149 @@
+package chat
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/paddock-go/paddock/internal/golden"
+)
+
+// goldenNow is the clock that the golden renderings were made with.
+var goldenNow = time.Date(2025, 7, 14, 9, 5, 7, 0, time.UTC)
+
+type goldenRow struct {
+	template, name  string
+	input           *Map
+	expected        string
+	errText, errFor string // message and kind, where it must fail
+}
+
+func goldenRows(t testing.TB) []goldenRow {
+	t.Helper()
+	f, err := os.Open(filepath.Join(golden.Dir(t), "templates", "vectors.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var rows []goldenRow
+	sc := bufio.NewScanner(f)
+	sc.Buffer(nil, 16<<20)
+	for sc.Scan() {
+		v, err := DecodeJSON(sc.Bytes(), 0)
+		if err != nil {
+			t.Fatalf("vectors.jsonl line %d: %v", len(rows)+1, err)
+		}
+		m := v.(*Map)
+		field := func(name string) string {
+			v, _ := m.Get(name)
+			s, _ := Text(v)
+			return s
+		}
+		in, _ := m.Get("input")
+		rows = append(rows, goldenRow{field("template"), field("case"), in.(*Map), field("expected"), field("error"), field("error_kind")})
+	}
+	if err := sc.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// goldenSource is the text of a stored template, false where it is not stored.
+func goldenSource(t testing.TB, name string) (string, bool) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(golden.Dir(t), "templates", "files", name+".jinja"))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", false
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b), true
+}
+
+// lenientRows are those that fail in Python for reasons that are no semantics
+// of a template, so that not failing is right too. None is needed so far: we
+// fail as Python does. The table is here for the day that changes.
+var lenientRows = map[string]bool{}
+
+func (row *goldenRow) check(out string, err error) error {
+	switch row.errFor {
+	case "":
+		if err != nil {
+			return err
+		}
+		if out != row.expected {
+			return fmt.Errorf("%s", firstDifference(out, row.expected))
+		}
+	case "raise_exception":
+		var raised *RaiseError
+		if !errors.As(err, &raised) {
+			return fmt.Errorf("want it to refuse with %q, got %v", row.errText, err)
+		}
+		if raised.Message != row.errText {
+			return fmt.Errorf("refused with %q, want %q", raised.Message, row.errText)
+		}
+	case "runtime":
+		var failed *RuntimeError
+		if !errors.As(err, &failed) && !(err == nil && lenientRows[row.template+"/"+row.name]) {
+			return fmt.Errorf("want it to fail (%s), got %v", row.errText, err)
+		}
+	default:
+		return fmt.Errorf("unknown error_kind %q", row.errFor)
+	}
+	return nil
+}
+
+func firstDifference(got, want string) string {
+	i := 0
+	for i < len(got) && i < len(want) && got[i] == want[i] {
+		i++
+	}
+	cut := func(s string) string { return s[max(0, i-30):min(len(s), i+60)] }
+	return fmt.Sprintf("differs at byte %d: got %q, want %q", i, cut(got), cut(want))
+}
+
+// TestGolden renders every stored golden template over every case it has.
+func TestGolden(t *testing.T) {
+	rows := goldenRows(t)
+	compiled := map[string]*Template{}
+	passed, present, absent := 0, 0, map[string]int{}
+	for _, row := range rows {
+		tpl := compiled[row.template]
+		if tpl == nil {
+			src, ok := goldenSource(t, row.template)
+			if !ok {
+				absent[row.template]++
+				continue
+			}
+			var err error
+			if tpl, err = Compile(src); err != nil {
+				t.Errorf("%s: %v", row.template, err)
+				continue
+			}
+			compiled[row.template] = tpl
+		}
+		present++
+		out, err := tpl.Render(row.input, Options{Now: goldenNow})
+		if err := row.check(out, err); err != nil {
+			t.Errorf("%s/%s: %v", row.template, row.name, err)
+			continue
+		}
+		passed++
+	}
+	var missing []string
+	for name, n := range absent {
+		missing = append(missing, fmt.Sprintf("%s (%d)", name, n))
+	}
+	sort.Strings(missing)
+	t.Logf("golden templates: %d rows passed of %d present; not stored: %s", passed, present, strings.Join(missing, ", "))
+	if present < 600 {
+		t.Errorf("only %d rows present: the golden data shrank", present)
+	}
+}

@@ -1,0 +1,60 @@
+package chat
+
+// Limits bound one Render. A zero field takes its default.
+type Limits struct {
+	// Steps counts statements, operations and items walked; work on long
+	// strings costs one step per 64 bytes. Default 10 million: about a thousand
+	// times what a long conversation needs, and under a second.
+	Steps int64
+	// Depth bounds calls inside calls: macros, call blocks, recursive loops.
+	// Default 200.
+	Depth int
+	// OutputBytes bounds the text at any moment, captures included.
+	// Default 16 MiB.
+	OutputBytes int
+	// ValueBytes bounds the sum of all strings and lists that were made on the
+	// way, whether or not they are still reachable: the only figure that can be
+	// known without a collector of our own. Default 128 MiB.
+	ValueBytes int64
+}
+
+const (
+	// MaxSourceBytes bounds a template's source.
+	MaxSourceBytes = 1 << 20
+	// maxParseDepth bounds expressions in expressions and blocks in blocks,
+	// long postfix and operator chains included, and with it the machine stack
+	// that compiling and rendering take. Python gives up near 200 levels.
+	maxParseDepth = 400
+	// maxStackHeight bounds the AST levels that are active at once over all
+	// calls: Depth alone would allow Depth × maxParseDepth of them.
+	maxStackHeight = 8000
+	// maxDataDepth bounds the nesting of a value that is printed, compared or
+	// turned into JSON: a template can nest lists one by one.
+	maxDataDepth = 400
+	// maxRange is the sandbox's own bound on range().
+	maxRange = 100000
+	// maxIntBits bounds integers, so that ** and * stay cheap; maxIntDigits is
+	// Python's bound on turning them into text and back.
+	maxIntBits   = 1 << 14
+	maxIntDigits = 4300
+	// bytesPerStep is how much plain string work one step stands for.
+	bytesPerStep = 64
+	// valueSize is what a slot of a list costs towards ValueBytes.
+	valueSize = 16
+)
+
+func (l Limits) withDefaults() Limits {
+	if l.Steps == 0 {
+		l.Steps = 10_000_000
+	}
+	if l.Depth == 0 {
+		l.Depth = 200
+	}
+	if l.OutputBytes == 0 {
+		l.OutputBytes = 16 << 20
+	}
+	if l.ValueBytes == 0 {
+		l.ValueBytes = 128 << 20
+	}
+	return l
+}

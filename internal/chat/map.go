@@ -1,0 +1,189 @@
+package chat
+
+import (
+	"iter"
+	"math"
+	"math/big"
+	"strconv"
+)
+
+// smallMap is the size up to which a map is searched in a line: nearly all maps
+// of a conversation, and it saves them an index.
+const smallMap = 8
+
+// Map is a dictionary that keeps the order in which keys were first set. The
+// zero value is empty and ready. Set is for its builder alone; once it is built
+// a Map is safe for concurrent use.
+type Map struct {
+	entries []entry
+	index   map[hashKey]int // nil while small
+}
+
+type entry struct{ key, val Value }
+
+// hashKey is equal for keys that Python holds equal: 1, 1.0 and True are one.
+type hashKey struct {
+	kind byte
+	n    uint64
+	s    string
+}
+
+func (*Map) pyType() string { return "dict" }
+
+// NewMap makes an empty map with room for n keys.
+func NewMap(n int) *Map { return &Map{entries: make([]entry, 0, n)} }
+
+// Set puts v under a string key; a key that exists keeps its place. It returns
+// m, so that calls chain. Not for concurrent use.
+func (m *Map) Set(key string, v Value) *Map {
+	m.put(text(key), hashKey{kind: 's', s: key}, v)
+	return m
+}
+
+// Get returns the value under a string key.
+func (m *Map) Get(key string) (Value, bool) {
+	if m.index == nil {
+		for i := range m.entries {
+			if s, ok := m.entries[i].key.(text); ok && string(s) == key {
+				return m.entries[i].val, true
+			}
+		}
+	}
+	return m.get(hashKey{kind: 's', s: key})
+}
+
+// Len returns the number of keys.
+func (m *Map) Len() int { return len(m.entries) }
+
+// All yields the string keys and their values, in order. Keys of other kinds,
+// which only a template can make, are left out.
+func (m *Map) All() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		for _, e := range m.entries {
+			if s, ok := strOf(e.key); ok && !yield(s, e.val) {
+				return
+			}
+		}
+	}
+}
+
+func (m *Map) get(h hashKey) (Value, bool) {
+	if i := m.find(h); i >= 0 {
+		return m.entries[i].val, true
+	}
+	return nil, false
+}
+
+func (m *Map) find(h hashKey) int {
+	if m.index != nil {
+		if i, ok := m.index[h]; ok {
+			return i
+		}
+		return -1
+	}
+	for i := range m.entries {
+		if k, err := hashOf(m.entries[i].key, 0); err == nil && k == h {
+			return i
+		}
+	}
+	return -1
+}
+
+// put sets key, whose hash the caller knows.
+func (m *Map) put(key Value, h hashKey, v Value) {
+	if i := m.find(h); i >= 0 {
+		m.entries[i].val = v
+		return
+	}
+	m.entries = append(m.entries, entry{key, v})
+	switch {
+	case m.index != nil:
+		m.index[h] = len(m.entries) - 1
+	case len(m.entries) > smallMap:
+		m.index = make(map[hashKey]int, 2*len(m.entries))
+		for i := range m.entries {
+			k, _ := hashOf(m.entries[i].key, 0) // was hashed when it came in
+			m.index[k] = i
+		}
+	}
+}
+
+// putAny is put for a key that may not be hashable.
+func (m *Map) putAny(key, v Value) error {
+	h, err := hashOf(key, 0)
+	if err != nil {
+		return err
+	}
+	m.put(key, h, v)
+	return nil
+}
+
+func (m *Map) clone() *Map {
+	c := NewMap(len(m.entries))
+	for _, e := range m.entries {
+		h, _ := hashOf(e.key, 0) // was hashed when it came in
+		c.put(e.key, h, e.val)
+	}
+	return c
+}
+
+func hashOf(v Value, depth int) (hashKey, error) {
+	switch x := v.(type) {
+	case text:
+		return hashKey{kind: 's', s: string(x)}, nil
+	case markup:
+		return hashKey{kind: 's', s: string(x)}, nil
+	case integer:
+		return hashKey{kind: 'i', n: uint64(x)}, nil
+	case boolean:
+		if x {
+			return hashKey{kind: 'i', n: 1}, nil
+		}
+		return hashKey{kind: 'i'}, nil
+	case bigint:
+		return hashKey{kind: 'b', s: x.n.Text(62)}, nil
+	case float:
+		return hashFloat(float64(x)), nil
+	case none:
+		return hashKey{kind: 'n'}, nil
+	case *undefined:
+		return hashKey{kind: 'u'}, nil
+	case *tuple:
+		return hashTuple(x, depth)
+	}
+	return hashKey{}, failf("unhashable type: %s", reprString(v.pyType()))
+}
+
+func hashFloat(f float64) hashKey {
+	if f == math.Trunc(f) && !math.IsInf(f, 0) {
+		if f >= -1<<63 && f < 1<<63 {
+			return hashKey{kind: 'i', n: uint64(int64(f))}
+		}
+		n, _ := new(big.Float).SetFloat64(f).Int(nil)
+		return hashKey{kind: 'b', s: n.Text(62)}
+	}
+	return hashKey{kind: 'f', n: math.Float64bits(f)}
+}
+
+func hashTuple(t *tuple, depth int) (hashKey, error) {
+	if depth > maxDataDepth {
+		return hashKey{}, &LimitError{"levels of nesting in a value", maxDataDepth}
+	}
+	var b []byte
+	for _, it := range t.items {
+		h, err := hashOf(it, depth+1)
+		if err != nil {
+			return hashKey{}, err
+		}
+		b = append(b, h.kind)
+		b = strconv.AppendUint(b, h.n, 36)
+		b = append(b, ':')
+		b = strconv.AppendInt(b, int64(len(h.s)), 36)
+		b = append(b, ':')
+		b = append(b, h.s...)
+		if len(b) > 1<<16 {
+			return hashKey{}, &LimitError{"bytes in a tuple used as a key", 1 << 16}
+		}
+	}
+	return hashKey{kind: 't', s: string(b)}, nil
+}

@@ -1,0 +1,122 @@
+package chat
+
+import (
+	"time"
+)
+
+// run is the state of one Render. One goroutine owns it.
+type run struct {
+	steps  int64 // left
+	mem    int64 // bytes of values left
+	lim    Limits
+	out    []byte // the text; a capture is its tail from some offset on
+	frame  *frame
+	depth  int // calls active
+	height int // AST levels active, over all calls
+
+	names []Value // values of the names that the context gives, nil where it gives none
+	lib   *library
+	now   time.Time
+}
+
+// frame holds the variables of one running function: the template itself, a
+// macro, the body of a recursive loop. A nil slot is a variable with no value.
+type frame struct {
+	slots  []Value
+	parent *frame // the function this one was written in
+}
+
+func (r *run) step() error {
+	r.steps--
+	if r.steps < 0 {
+		return r.outOfSteps()
+	}
+	return nil
+}
+
+func (r *run) outOfSteps() error { return &LimitError{"steps", r.lim.Steps} }
+
+// charge takes n steps at once, for builtins that walk n things.
+func (r *run) charge(n int) error {
+	r.steps -= int64(n)
+	if r.steps < 0 {
+		return r.outOfSteps()
+	}
+	return nil
+}
+
+// scan pays for reading n bytes.
+func (r *run) scan(n int) error { return r.charge(n / bytesPerStep) }
+
+// built pays for a value of n bytes, before it is made.
+func (r *run) built(n int) error {
+	r.mem -= int64(n)
+	if r.mem < 0 {
+		return &LimitError{"bytes of values", r.lim.ValueBytes}
+	}
+	return r.charge(n / bytesPerStep)
+}
+
+// builtItems pays for a list of n items, before it is made.
+func (r *run) builtItems(n int) error {
+	if err := r.charge(n / 8); err != nil {
+		return err
+	}
+	return r.built(n * valueSize)
+}
+
+// builtN pays for n pieces of size bytes; neither need be sane.
+func (r *run) builtN(size, n int64) error {
+	if size > 0 && n > r.lim.ValueBytes/size {
+		return &LimitError{"bytes of values", r.lim.ValueBytes}
+	}
+	return r.built(int(size * n))
+}
+
+func (r *run) write(s string) error {
+	if len(s) > r.lim.OutputBytes-len(r.out) {
+		return &LimitError{"bytes of output", int64(r.lim.OutputBytes)}
+	}
+	r.out = append(r.out, s...)
+	return r.scan(len(s))
+}
+
+// writeValue prints v.
+func (r *run) writeValue(v Value) error {
+	if s, ok := strOf(v); ok {
+		return r.write(s)
+	}
+	s, err := r.str(v)
+	if err != nil {
+		return err
+	}
+	return r.write(s)
+}
+
+// capture cuts off what was written since start and returns it as a value.
+func (r *run) capture(start int) (Value, error) {
+	if err := r.built(len(r.out) - start); err != nil {
+		return nil, err
+	}
+	s := string(r.out[start:])
+	r.out = r.out[:start]
+	return text(s), nil
+}
+
+// enter begins a call whose body is height AST levels high; leave ends it.
+func (r *run) enter(height int) error {
+	if r.depth >= r.lim.Depth {
+		return &LimitError{"calls inside calls", int64(r.lim.Depth)}
+	}
+	if r.height+height > maxStackHeight {
+		return &LimitError{"levels of nesting over all calls", maxStackHeight}
+	}
+	r.depth++
+	r.height += height
+	return r.step()
+}
+
+func (r *run) leave(height int) {
+	r.depth--
+	r.height -= height
+}
