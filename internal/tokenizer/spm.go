@@ -83,11 +83,14 @@ func (t *Tokenizer) byteTokens(ids *[256]int32) error {
 		}
 	}
 	for i := range ids {
-		if ids[i] == none {
-			if ids[i] = t.special.UNK; ids[i] == none {
-				return badVocab("Tokens", -1, "", "no token <0x%02X> for byte %d, and no unknown token to stand in", i, i)
-			}
+		if ids[i] != none {
+			continue
 		}
+		unk := t.special.UNK
+		if unk == none || t.flags[unk]&flagUnknown == 0 {
+			return badVocab("Tokens", -1, "", "no token <0x%02X> for byte %d, and no unknown token to stand in", i, i)
+		}
+		ids[i] = unk
 	}
 	return nil
 }
