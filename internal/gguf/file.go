@@ -45,10 +45,26 @@ type File struct {
 	keys    []uint64 // positions in meta, by name
 	tensors []uint64 // indices of Tensors, by name
 
-	mu     sync.RWMutex // held for reading while data is in use
-	data   []byte       // the whole file
 	mapped bool
-	closed bool
+	data   []byte         // the whole file; read under use
+	users  sync.WaitGroup // calls that touch data now; Close waits for them
+
+	mu     sync.Mutex
+	closed bool // no further users
+}
+
+// use runs fn while data stay mapped. It nests: no lock is held meanwhile, so
+// a reader may drop what it has read.
+func (f *File) use(fn func() error) error {
+	f.mu.Lock()
+	if f.closed {
+		f.mu.Unlock()
+		return ErrClosed
+	}
+	f.users.Add(1)
+	f.mu.Unlock()
+	defer f.users.Done()
+	return fn()
 }
 
 // Parse reads a file that is in memory. It keeps data, which must not be
@@ -100,22 +116,20 @@ func OpenFS(fsys fs.FS, name string) (*File, error) {
 	return f, nil
 }
 
-// Close gives the data back, after waiting for running ReadTensor calls. What
-// Data returned must not be touched any more; keys and descriptions remain. A
-// second call does nothing. Must not be called from a ReadTensor callback.
+// Close gives the data back, after waiting for running ReadTensor calls; calls
+// that come later get ErrClosed. What Data returned must not be touched any
+// more; keys and descriptions remain. A second call does nothing. Must not be
+// called from a ReadTensor callback, which it would wait for.
 func (f *File) Close() error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
+	closed := f.closed
+	f.closed = true
+	f.mu.Unlock()
+	f.users.Wait()
+	if closed || !f.mapped {
 		return nil
 	}
-	f.closed = true
-	data := f.data
-	f.data = nil
-	if f.mapped {
-		return unload(data)
-	}
-	return nil
+	return unload(f.data)
 }
 
 // Size returns the file's size in bytes.
@@ -137,17 +151,16 @@ func (f *File) Keys() []string { return slices.Clone(f.names) }
 
 // Data returns the tensor's bytes in place. They are good until Close; reading
 // them faults if a mapped file was cut short, so prefer ReadTensor.
-func (f *File) Data(t TensorInfo) ([]byte, error) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	return f.view(t)
+func (f *File) Data(t TensorInfo) (data []byte, err error) {
+	err = f.use(func() (err error) {
+		data, err = f.view(t)
+		return err
+	})
+	return data, err
 }
 
-// view is Data under the lock. t may be of another file, or made up.
+// view is Data within use. t may be of another file, or made up.
 func (f *File) view(t TensorInfo) ([]byte, error) {
-	if f.closed {
-		return nil, ErrClosed
-	}
 	if t.Offset < f.dataAt || t.Offset > f.size || t.Size > f.size-t.Offset {
 		return nil, &FormatError{Err: ErrTruncated, What: "tensor bytes", Name: clip([]byte(t.Name)), Value: t.Size, Offset: t.Offset, Detail: "not of this file, whose size is", Bound: f.size}
 	}
@@ -155,27 +168,30 @@ func (f *File) view(t TensorInfo) ([]byte, error) {
 }
 
 // ReadTensor calls fn with the tensor's bytes, which fn must neither keep nor
-// change; nor may fn call methods on tensor data of this file. If they can't be read, because the file was cut short after Open, it
-// returns a *FaultError, and what fn made so far is to be thrown away. Only
-// the calling goroutine is so guarded: helpers that fn starts must call
-// ReadTensor themselves.
+// change; it may Drop them. If they can't be read, because the file was cut
+// short after Open, it returns a *FaultError, and what fn made so far is to be
+// thrown away. Only the calling goroutine is so guarded: helpers that fn starts
+// must call ReadTensor themselves. Safe for concurrent use.
 func (f *File) ReadTensor(t TensorInfo, fn func(data []byte) error) error {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	data, err := f.view(t)
-	if err != nil {
-		return err
-	}
-	return guard(f.data, t.Name, f.size, func() error { return fn(data) })
+	return f.use(func() error {
+		data, err := f.view(t)
+		if err != nil {
+			return err
+		}
+		return guard(f.data, t.Name, f.size, func() error { return fn(data) })
+	})
 }
 
 // Drop tells the kernel that the tensor's bytes are not needed soon, so that a
 // mapped file stops counting as this process's memory. Reading them later is
-// still right, only slow. Does nothing where there is nothing to tell.
+// still right, only slow. A part of a tensor is dropped by narrowing t's Offset
+// and Size. Does nothing where there is nothing to tell. Safe for concurrent
+// use, also from a ReadTensor callback.
 func (f *File) Drop(t TensorInfo) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	if _, err := f.view(t); err == nil && f.mapped {
-		drop(f.data, t.Offset, t.Size)
-	}
+	_ = f.use(func() error {
+		if _, err := f.view(t); err == nil && f.mapped {
+			drop(f.data, t.Offset, t.Size)
+		}
+		return nil
+	})
 }
