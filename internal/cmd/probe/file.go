@@ -5,11 +5,9 @@ import (
 	"fmt"
 
 	"github.com/paddock-go/paddock/engine"
-	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/backend/cpu"
 	"github.com/paddock-go/paddock/internal/gguf"
-	"github.com/paddock-go/paddock/internal/model"
-	"github.com/paddock-go/paddock/internal/prog"
+	"github.com/paddock-go/paddock/internal/session"
 	"github.com/paddock-go/paddock/internal/tokenizer"
 	"github.com/paddock-go/paddock/internal/vocab"
 	"github.com/paddock-go/paddock/metrics"
@@ -19,28 +17,16 @@ import (
 // maxContext is the most tokens of a sequence, as the golden references had it.
 const maxContext = 512
 
-// Sizes of the bare runner.
-const (
-	pageSize = 16
-	rows     = 64 // tokens of a step
-)
+// rows is the most tokens of a step.
+const rows = 64
 
 // file is an opened model file. Its parts are made when an op first needs them.
 type file struct {
 	path string
 	tok  *tokenizer.Tokenizer
 	eng  *engine.Engine
-	bare *bare
-}
-
-// bare is a model without scheduler and engine: one sequence in pages 0, 1, ….
-type bare struct {
-	device backend.Device
-	model  backend.Model
-	runner backend.Runner
-	vocab  int
-	batch  prog.Batch
-	logits []float32
+	dev  *cpu.Device
+	bare *session.Session
 }
 
 // file returns the file of a path, which need not be readable yet.
@@ -62,7 +48,8 @@ func (p *probe) close() {
 			f.eng.Close()
 		}
 		if f.bare != nil {
-			f.bare.close()
+			f.bare.Close()
+			f.dev.Close()
 		}
 	}
 }
@@ -95,94 +82,44 @@ func (f *file) engine() (*engine.Engine, error) {
 	return f.eng, err
 }
 
+// session is the file's model without an engine.
+func (f *file) session() (_ *session.Session, err error) {
+	if f.bare != nil {
+		return f.bare, nil
+	}
+	dev := cpu.New(cpu.Options{})
+	f.bare, err = session.Open(f.path, dev, session.Limits{Seqs: 1, Context: maxContext, Rows: rows, Logits: rows}, nil)
+	if err != nil {
+		dev.Close()
+		return nil, err
+	}
+	f.dev = dev
+	return f.bare, nil
+}
+
 // run computes tokens as one sequence and hands out the logits of every position,
 // or of the last one alone.
 func (f *file) run(tokens []int32, all bool, each func(pos int, row []float32)) error {
 	if len(tokens) == 0 || len(tokens) > maxContext {
 		return fmt.Errorf("%d tokens, must be 1 to %d", len(tokens), maxContext)
 	}
-	if f.bare == nil {
-		b, err := openBare(f.path)
-		if err != nil {
-			return err
-		}
-		f.bare = b
-	}
-	return f.bare.run(tokens, all, each)
-}
-
-func openBare(path string) (_ *bare, err error) {
-	g, err := gguf.Open(path)
+	s, err := f.session()
 	if err != nil {
-		return nil, err
-	}
-	defer g.Close()
-	m, err := model.Lower(g)
-	if err != nil {
-		return nil, err
-	}
-	b := &bare{device: cpu.New(cpu.Options{}), vocab: m.Program.Vocab}
-	defer func() {
-		if err != nil {
-			b.close()
-		}
-	}()
-	if b.model, err = b.device.Load(m.Program, model.NewSource(g), nil); err != nil {
-		return nil, err
-	}
-	b.runner, err = b.model.NewRunner(backend.Limits{
-		Rows: rows, Seqs: 1, LogitRows: rows, Pages: maxContext / pageSize, PageSize: pageSize, Context: maxContext,
-	})
-	b.logits = make([]float32, rows*b.vocab)
-	return b, err
-}
-
-func (b *bare) close() {
-	if b.runner != nil {
-		b.runner.Close()
-	}
-	if b.model != nil {
-		b.model.Close()
-	}
-	b.device.Close()
-}
-
-func (b *bare) run(tokens []int32, all bool, each func(pos int, row []float32)) error {
-	for _, id := range tokens {
-		if id < 0 || int(id) >= b.vocab {
-			return fmt.Errorf("token %d, the vocabulary has ids 0 to %d", id, b.vocab-1)
-		}
+		return err
 	}
 	for from := 0; from < len(tokens); from += rows {
 		to := min(from+rows, len(tokens))
-		b.fill(tokens, from, to, all)
-		n := len(b.batch.Logits)
-		if err := b.runner.Run(&b.batch, b.logits[:n*b.vocab]); err != nil {
+		out, err := s.Step(session.Span{From: from, Tokens: tokens[from:to], All: all})
+		if err != nil {
 			return err
 		}
-		for i, row := range b.batch.Logits {
-			each(from+int(row), b.logits[i*b.vocab:(i+1)*b.vocab])
+		if all {
+			for i := range to - from {
+				each(from+i, out[i*s.Vocab():(i+1)*s.Vocab()])
+			}
+		} else if to == len(tokens) {
+			each(to-1, out)
 		}
 	}
 	return nil
-}
-
-// fill writes rows from..to of the one sequence into the batch.
-func (b *bare) fill(tokens []int32, from, to int, all bool) {
-	x := &b.batch
-	x.Reset()
-	for pos := from; pos < to; pos++ {
-		x.Tokens = append(x.Tokens, tokens[pos])
-		x.Pos = append(x.Pos, int32(pos))
-		x.Slots = append(x.Slots, int32(pos)) // page p holds positions 16p…16p+15
-		if all || pos == len(tokens)-1 {
-			x.Logits = append(x.Logits, int32(pos-from))
-		}
-	}
-	x.SeqStart = append(x.SeqStart, 0, int32(to-from))
-	x.CtxLen = append(x.CtxLen, int32(to))
-	x.Stride = (to + pageSize - 1) / pageSize
-	for page := range x.Stride {
-		x.Tables = append(x.Tables, int32(page))
-	}
 }
