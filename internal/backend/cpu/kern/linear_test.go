@@ -192,19 +192,19 @@ func (p *product) check(t *testing.T, k *Kernels, what string) {
 func TestLinearAgainstQuant(t *testing.T) {
 	for _, f := range quant.Formats() {
 		t.Run(f.Name, func(t *testing.T) {
-			eachLevel(t, func(t *testing.T, k *Kernels) {
-				r := rand.New(rand.NewPCG(uint64(f.Type), 7))
-				for _, fill := range fillers {
-					for _, s := range [][3]int{{1, 1, 1}, {15, 2, 2}, {17, 3, 3}, {31, 1, 5}, {33, 2, 9}, {100, 3, 4}, {16, 5, 15}} {
-						cols := s[1] * f.BlockElems
-						if f.BlockElems == 1 {
-							cols = s[1]*37 - 5
-						}
-						p := newProduct(r, f, fill, s[0], cols, s[2])
-						p.check(t, k, fmt.Sprintf("%s %d×%d, %d rows", fill.name, s[0], cols, s[2]))
+			r := rand.New(rand.NewPCG(uint64(f.Type), 7))
+			for _, fill := range fillers {
+				for _, s := range [][3]int{{1, 1, 1}, {15, 2, 2}, {17, 3, 3}, {31, 1, 5}, {33, 2, 9}, {70, 1, 4}} {
+					cols := s[1] * f.BlockElems
+					if f.BlockElems == 1 {
+						cols = s[1]*37 - 5
+					}
+					p := newProduct(r, f, fill, s[0], cols, s[2])
+					for _, l := range Supported() {
+						p.check(t, New(l), fmt.Sprintf("%v, %s %d×%d, %d rows", l, fill.name, s[0], cols, s[2]))
 					}
 				}
-			})
+			}
 		})
 	}
 }

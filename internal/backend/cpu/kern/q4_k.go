@@ -2,23 +2,22 @@ package kern
 
 import "github.com/paddock-go/paddock/internal/num"
 
-// A Q4_K panel block is 256 k of 16 rows, in 8 sub-blocks of 32 k:
+// A Q4_K panel block is 256 k of 16 rows, in 4 pairs of sub-blocks of 32 k:
 // nibble × (d × scale) − dmin × min. Scales and mins are spread from 6 to 8
-// bits; mins lie in pairs of sub-blocks, the operand of VPMADDWD with pairs of
-// sums of 32 activations.
+// bits; mins of a pair lie together, the operand of VPMADDWD with pairs of sums
+// of 32 activations.
 //
-//	   0  d: 16 × f16
-//	  32  dmin: 16 × f16
-//	  64  scales: 8 sub-blocks × 16 lanes
-//	 192  mins: 4 pairs × 16 lanes × 2
-//	 320  4 pairs × 8 groups × 64 B; a byte holds the even sub-block's value
-//	      in its low nibble, the odd one's in its high nibble, as in the file
+//	   0  d: 16 × f16, dmin: 16 × f16
+//	  64  4 pairs of sub-blocks, each
+//	          0  scales: even sub-block × 16 lanes, odd × 16
+//	         32  mins: 16 lanes × (even, odd)
+//	         64  8 groups × 64 B: the even sub-block's values in the low
+//	             nibbles, the odd one's in the high ones, as in the file
 //	2368
 const (
-	q4KScales = 64
-	q4KMins   = 192
-	q4KQuants = 320
-	q4KBlock  = 2368
+	q4KPairs = 64
+	q4KPair  = 64 + 8*64
+	q4KBlock = q4KPairs + 4*q4KPair
 )
 
 func packQ4K(dst, src []byte, lane int) {
@@ -26,13 +25,12 @@ func packQ4K(dst, src []byte, lane int) {
 		copy(dst[2*lane:2*lane+2], src)
 		copy(dst[32+2*lane:32+2*lane+2], src[2:])
 		for j := range 8 {
-			sc, mn := scaleMin(src[4:16], j)
-			dst[q4KScales+16*j+lane] = sc
-			dst[q4KMins+32*(j/2)+2*lane+j%2] = mn
+			pair := dst[q4KPairs+j/2*q4KPair:]
+			pair[j%2*16+lane], pair[32+2*lane+j%2] = scaleMin(src[4:16], j)
 		}
 		for i, q := range src[16:144] {
-			pair, k := i/32, i%32
-			dst[q4KQuants+pair*512+k/4*64+lane*4+k%4] = q
+			pair, k := dst[q4KPairs+i/32*q4KPair:], i%32
+			pair[64+k/4*64+lane*4+k%4] = q
 		}
 	}
 }
@@ -50,10 +48,11 @@ func unpackQ4K(dst []float32, panel []byte, lane int) {
 	for ; len(panel) >= q4KBlock; panel, dst = panel[q4KBlock:], dst[256:] {
 		d, dmin := scaleAt(panel, lane), scaleAt(panel[32:], lane)
 		for j := range 8 {
-			step := float32(d * float32(panel[q4KScales+16*j+lane]))
-			base := float32(dmin * float32(panel[q4KMins+32*(j/2)+2*lane+j%2]))
+			pair := panel[q4KPairs+j/2*q4KPair:]
+			step := float32(d * float32(pair[j%2*16+lane]))
+			base := float32(dmin * float32(pair[32+2*lane+j%2]))
 			for k := range 32 {
-				q := panel[q4KQuants+j/2*512+k/4*64+lane*4+k%4] >> (4 * (j % 2)) & 15
+				q := pair[64+k/4*64+lane*4+k%4] >> (4 * (j % 2)) & 15
 				dst[32*j+k] = float32(step*float32(q)) - base
 			}
 		}
@@ -68,15 +67,16 @@ func dotQ4K(a *dotArgs) {
 		blk, xb := w[b*q4KBlock:(b+1)*q4KBlock], x[b*256:(b+1)*256]
 		sums := sub[b*subSums+16 : (b+1)*subSums]
 		var products, minima [Lanes]int32
-		for pair := range 4 {
+		for i := range 4 {
+			pair, xp := blk[q4KPairs+i*q4KPair:][:q4KPair], xb[64*i:64*(i+1)]
 			var lo, hi [Lanes]int32
 			for g := range 8 {
-				addNibbles(&lo, &hi, blk[q4KQuants+pair*512+64*g:], xb[64*pair+4*g:], xb[64*pair+32+4*g:])
+				addNibbles(&lo, &hi, pair[64+64*g:], xp[4*g:], xp[32+4*g:])
 			}
-			sc, mn := blk[q4KScales+32*pair:], blk[q4KMins+32*pair:]
+			mn := pair[32:]
 			for l := range lo {
-				products[l] += int32(sc[l])*lo[l] + int32(sc[16+l])*hi[l]
-				minima[l] += int32(mn[2*l])*int32(sums[2*pair]) + int32(mn[2*l+1])*int32(sums[2*pair+1])
+				products[l] += int32(pair[l])*lo[l] + int32(pair[16+l])*hi[l]
+				minima[l] += int32(mn[2*l])*int32(sums[2*i]) + int32(mn[2*l+1])*int32(sums[2*i+1])
 			}
 		}
 		for l := range acc {
