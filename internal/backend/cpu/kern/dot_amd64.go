@@ -5,6 +5,69 @@
 package kern
 
 //go:noescape
+func dotF32AVX2P1R4(a *dotArgs)
+
+//go:noescape
+func dotF32AVX2P4R1(a *dotArgs)
+
+//go:noescape
+func dotF32AVX2P1R1(a *dotArgs)
+
+//go:noescape
+func dotF32AVX512P4R4(a *dotArgs)
+
+//go:noescape
+func dotF32AVX512P4R1(a *dotArgs)
+
+//go:noescape
+func dotF32AVX512P1R4(a *dotArgs)
+
+//go:noescape
+func dotF32AVX512P1R1(a *dotArgs)
+
+//go:noescape
+func dotF16AVX2P1R4(a *dotArgs)
+
+//go:noescape
+func dotF16AVX2P4R1(a *dotArgs)
+
+//go:noescape
+func dotF16AVX2P1R1(a *dotArgs)
+
+//go:noescape
+func dotF16AVX512P4R4(a *dotArgs)
+
+//go:noescape
+func dotF16AVX512P4R1(a *dotArgs)
+
+//go:noescape
+func dotF16AVX512P1R4(a *dotArgs)
+
+//go:noescape
+func dotF16AVX512P1R1(a *dotArgs)
+
+//go:noescape
+func dotBF16AVX2P2R1(a *dotArgs)
+
+//go:noescape
+func dotBF16AVX2P1R1(a *dotArgs)
+
+//go:noescape
+func dotBF16AVX512P2R4(a *dotArgs)
+
+//go:noescape
+func dotBF16AVX512P4R1(a *dotArgs)
+
+//go:noescape
+func dotBF16AVX512P2R1(a *dotArgs)
+
+//go:noescape
+func dotBF16AVX512P1R4(a *dotArgs)
+
+//go:noescape
+func dotBF16AVX512P1R1(a *dotArgs)
+
+//go:noescape
 func dotQ4_0AVX2P1R4(a *dotArgs)
 
 //go:noescape
@@ -52,8 +115,70 @@ func dotQ8_0AVX512P1R4(a *dotArgs)
 //go:noescape
 func dotQ8_0AVX512P1R1(a *dotArgs)
 
+//go:noescape
+func dotQ4KAVX2P1R2(a *dotArgs)
+
+//go:noescape
+func dotQ4KAVX2P2R1(a *dotArgs)
+
+//go:noescape
+func dotQ4KAVX2P1R1(a *dotArgs)
+
+//go:noescape
+func dotQ4KAVX512P2R4(a *dotArgs)
+
+//go:noescape
+func dotQ4KAVX512P4R1(a *dotArgs)
+
+//go:noescape
+func dotQ4KAVX512P2R1(a *dotArgs)
+
+//go:noescape
+func dotQ4KAVX512P1R4(a *dotArgs)
+
+//go:noescape
+func dotQ4KAVX512P1R1(a *dotArgs)
+
+//go:noescape
+func dotQ6KAVX2P1R2(a *dotArgs)
+
+//go:noescape
+func dotQ6KAVX2P2R1(a *dotArgs)
+
+//go:noescape
+func dotQ6KAVX2P1R1(a *dotArgs)
+
+//go:noescape
+func dotQ6KAVX512P2R4(a *dotArgs)
+
+//go:noescape
+func dotQ6KAVX512P4R1(a *dotArgs)
+
+//go:noescape
+func dotQ6KAVX512P2R1(a *dotArgs)
+
+//go:noescape
+func dotQ6KAVX512P1R4(a *dotArgs)
+
+//go:noescape
+func dotQ6KAVX512P1R1(a *dotArgs)
+
 // avx2Tiles are the tiles of each format, in the order of the table of formats.
 var avx2Tiles = [len(formats)][]tile{
+	0: {
+		{1, 4, dotF32AVX2P1R4},
+		{4, 1, dotF32AVX2P4R1},
+		{1, 1, dotF32AVX2P1R1},
+	},
+	1: {
+		{1, 4, dotF16AVX2P1R4},
+		{4, 1, dotF16AVX2P4R1},
+		{1, 1, dotF16AVX2P1R1},
+	},
+	2: {
+		{2, 1, dotBF16AVX2P2R1},
+		{1, 1, dotBF16AVX2P1R1},
+	},
 	3: {
 		{1, 4, dotQ4_0AVX2P1R4},
 		{4, 1, dotQ4_0AVX2P4R1},
@@ -64,10 +189,39 @@ var avx2Tiles = [len(formats)][]tile{
 		{4, 1, dotQ8_0AVX2P4R1},
 		{1, 1, dotQ8_0AVX2P1R1},
 	},
+	5: {
+		{1, 2, dotQ4KAVX2P1R2},
+		{2, 1, dotQ4KAVX2P2R1},
+		{1, 1, dotQ4KAVX2P1R1},
+	},
+	6: {
+		{1, 2, dotQ6KAVX2P1R2},
+		{2, 1, dotQ6KAVX2P2R1},
+		{1, 1, dotQ6KAVX2P1R1},
+	},
 }
 
 // avx512Tiles are the tiles of each format, in the order of the table of formats.
 var avx512Tiles = [len(formats)][]tile{
+	0: {
+		{4, 4, dotF32AVX512P4R4},
+		{4, 1, dotF32AVX512P4R1},
+		{1, 4, dotF32AVX512P1R4},
+		{1, 1, dotF32AVX512P1R1},
+	},
+	1: {
+		{4, 4, dotF16AVX512P4R4},
+		{4, 1, dotF16AVX512P4R1},
+		{1, 4, dotF16AVX512P1R4},
+		{1, 1, dotF16AVX512P1R1},
+	},
+	2: {
+		{2, 4, dotBF16AVX512P2R4},
+		{4, 1, dotBF16AVX512P4R1},
+		{2, 1, dotBF16AVX512P2R1},
+		{1, 4, dotBF16AVX512P1R4},
+		{1, 1, dotBF16AVX512P1R1},
+	},
 	3: {
 		{2, 4, dotQ4_0AVX512P2R4},
 		{4, 1, dotQ4_0AVX512P4R1},
@@ -81,5 +235,19 @@ var avx512Tiles = [len(formats)][]tile{
 		{2, 1, dotQ8_0AVX512P2R1},
 		{1, 4, dotQ8_0AVX512P1R4},
 		{1, 1, dotQ8_0AVX512P1R1},
+	},
+	5: {
+		{2, 4, dotQ4KAVX512P2R4},
+		{4, 1, dotQ4KAVX512P4R1},
+		{2, 1, dotQ4KAVX512P2R1},
+		{1, 4, dotQ4KAVX512P1R4},
+		{1, 1, dotQ4KAVX512P1R1},
+	},
+	6: {
+		{2, 4, dotQ6KAVX512P2R4},
+		{4, 1, dotQ6KAVX512P4R1},
+		{2, 1, dotQ6KAVX512P2R1},
+		{1, 4, dotQ6KAVX512P1R4},
+		{1, 1, dotQ6KAVX512P1R1},
 	},
 }

@@ -175,3 +175,6 @@ func (a *asm) grid(kind byte) [][]string {
 	}
 	return g
 }
+
+// label names a place for panel p, half h.
+func label(base string, p, h int) string { return fmt.Sprintf("%s%d%d", base, p, h) }

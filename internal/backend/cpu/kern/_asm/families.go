@@ -1,22 +1,60 @@
 package main
 
-// families lists what is generated. Tiles go from large to small: the first
-// that fits a rectangle decides how many panels are taken at once, and for
-// each number of panels there is one of a single row.
-func families() []file {
-	var files []file
-	add := func(name, format string, index int, emit map[string]func(*asm), tiles map[string][][2]int) {
-		f := file{name: name, index: index, consts: ones}
-		for _, level := range []string{"AVX2", "AVX512"} {
-			for _, t := range tiles[level] {
-				f.kernels = append(f.kernels, kernel{format, level, t[0], t[1], emit[level]})
+// variant is how one level computes a format: the emitter, and the tiles
+// (panels × rows) that it is emitted for. Tiles go from large to small: the
+// first that fits a rectangle decides how many panels are taken at once, and
+// for each number of panels there is one of a single row.
+type variant struct {
+	emit  func(*asm)
+	tiles [][2]int
+}
+
+// family is a format in panels.
+type family struct {
+	name, format string
+	consts       string
+	avx2, avx512 variant
+}
+
+// families are in the order of kern's table of formats.
+var families = []family{
+	{"f32", "F32", "",
+		variant{plain32.kernel('Y'), [][2]int{{1, 4}, {4, 1}, {1, 1}}},
+		variant{plain32.kernel('Z'), [][2]int{{4, 4}, {4, 1}, {1, 4}, {1, 1}}}},
+	{"f16", "F16", "",
+		variant{plain16.kernel('Y'), [][2]int{{1, 4}, {4, 1}, {1, 1}}},
+		variant{plain16.kernel('Z'), [][2]int{{4, 4}, {4, 1}, {1, 4}, {1, 1}}}},
+	{"bf16", "BF16", "",
+		variant{bf16('Y'), [][2]int{{2, 1}, {1, 1}}},
+		variant{bf16('Z'), [][2]int{{2, 4}, {4, 1}, {2, 1}, {1, 4}, {1, 1}}}},
+	{"q4_0", "Q4_0", ones,
+		variant{q4_0.avx2, [][2]int{{1, 4}, {4, 1}, {1, 1}}},
+		variant{q4_0.avx512, [][2]int{{2, 4}, {4, 1}, {2, 1}, {1, 4}, {1, 1}}}},
+	{"q8_0", "Q8_0", ones,
+		variant{q8_0.avx2, [][2]int{{1, 4}, {4, 1}, {1, 1}}},
+		variant{q8_0.avx512, [][2]int{{2, 4}, {4, 1}, {2, 1}, {1, 4}, {1, 1}}}},
+	{"q4_k", "Q4K", "",
+		variant{q4k.avx2, [][2]int{{1, 2}, {2, 1}, {1, 1}}},
+		variant{q4k.avx512, [][2]int{{2, 4}, {4, 1}, {2, 1}, {1, 4}, {1, 1}}}},
+	{"q6_k", "Q6K", mask30,
+		variant{q6k.avx2, [][2]int{{1, 2}, {2, 1}, {1, 1}}},
+		variant{q6k.avx512, [][2]int{{2, 4}, {4, 1}, {2, 1}, {1, 4}, {1, 1}}}},
+}
+
+// files lists the functions of each family.
+func files() []file {
+	var out []file
+	for i, fam := range families {
+		f := file{name: fam.name, index: i, consts: fam.consts}
+		for _, l := range []struct {
+			name string
+			variant
+		}{{"AVX2", fam.avx2}, {"AVX512", fam.avx512}} {
+			for _, t := range l.tiles {
+				f.kernels = append(f.kernels, kernel{fam.format, l.name, t[0], t[1], l.emit})
 			}
 		}
-		files = append(files, f)
+		out = append(out, f)
 	}
-	narrow := [][2]int{{1, 4}, {4, 1}, {1, 1}}
-	wide := [][2]int{{2, 4}, {4, 1}, {2, 1}, {1, 4}, {1, 1}}
-	add("q4_0", "Q4_0", 3, map[string]func(*asm){"AVX2": q4_0.avx2, "AVX512": q4_0.avx512}, map[string][][2]int{"AVX2": narrow, "AVX512": wide})
-	add("q8_0", "Q8_0", 4, map[string]func(*asm){"AVX2": q8_0.avx2, "AVX512": q8_0.avx512}, map[string][][2]int{"AVX2": narrow, "AVX512": wide})
-	return files
+	return out
 }

@@ -42,7 +42,7 @@ type file struct {
 func main() {
 	out := flag.String("out", "..", "folder to write to")
 	flag.Parse()
-	files := families()
+	files := files()
 	for i := range files {
 		write(filepath.Join(*out, files[i].name+"_amd64.s"), assembly(&files[i]))
 	}
