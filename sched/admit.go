@@ -11,14 +11,15 @@ const (
 	full             // no room; those behind it must not overtake, or a large one would never get in
 )
 
-// admit fills the batch from those who wait.
-func (s *Scheduler) admit() {
-	s.recheck()
-	for s.chunk > 0 {
+// admit fills the batch from those who wait and are better in rank than before (nil: all of them), until one of them finds
+// no room.
+func (s *Scheduler) admit(before *Sequence) {
+	for !s.closed {
 		q := s.candidate()
-		if q == nil || s.try(q) == full {
+		if q == nil || before != nil && q.rank().compare(before.best) > 0 {
 			return
 		}
+		s.closed = s.try(q) == full
 	}
 }
 
@@ -33,12 +34,12 @@ func (s *Scheduler) candidate() *Sequence {
 	return next
 }
 
-// recheck sends back those whose wait for a prefix is over: the page is there, or its owner does not compute it in this
-// step, so that waiting longer would not be cheaper than computing.
-func (s *Scheduler) recheck() {
+// recheck sends back those whose wait for a prefix is over: the page is there, its owner is gone, or, once all rows are
+// given, its owner got none, so that waiting longer would not be cheaper than computing.
+func (s *Scheduler) recheck(given bool) {
 	for i := 0; i < len(s.sharing); {
 		w := s.sharing[i]
-		if s.waits(w) && w.waitOwner.rows > 0 {
+		if s.waits(w) && (w.waitOwner.rows > 0 || !given) {
 			i++
 			continue
 		}
@@ -56,52 +57,72 @@ func (s *Scheduler) waits(w *Sequence) bool {
 
 // try puts q into the batch if there is a place, a page for each of its known tokens, and rows to compute.
 func (s *Scheduler) try(q *Sequence) verdict {
-	places := s.limits.MaxSequences
-	for _, r := range s.running {
-		places -= r.weight()
-	}
-	if places < min(q.weight(), s.limits.MaxSequences) {
-		return full
-	}
 	if len(q.table.Pages()) > 0 {
 		return s.tryReturn(q)
 	}
 	for {
 		m := s.lookup(q)
-		if m.Pending != kvcache.NoPage {
-			if o := s.live[SeqID(m.Owner)]; o.rows > 0 {
-				q.waitPage, q.waitOwner, q.waitHash = m.Pending, o, q.chain[len(m.Pages)]
-				q.back = q.place
-				s.drop(q)
-				s.enter(q, sharing)
-				return waits
-			}
+		if m.Pending != kvcache.NoPage && s.wait(q, m) {
+			return waits
 		}
 		need := s.pool.PagesFor(q.known()) - len(m.Pages) + len(q.Forks)
 		if q.turn != 0 {
 			need += len(s.running) // else the first page that any of them needs would throw it out again
 		}
-		if lack := need + m.Free + s.reserved - s.pool.Free(); lack <= 0 {
-			q.computed = len(m.Pages) * s.pool.PageSize()
-			if !s.giveChunk(q) {
-				q.computed = 0
+		if lack := need + m.Free + s.reserved - s.pool.Free(); s.chunk == 0 || !s.hasPlace(q) {
+			return full
+		} else if lack > 0 {
+			if !s.makeRoom(q, lack) {
 				return full
 			}
-			if q.turn == 0 {
-				s.prepare(q)
-			}
-			q.table.Adopt(s.pool, m.Pages)
-			break
-		} else if !s.makeRoom(q, lack) {
+			continue // what was found may be less now
+		}
+		q.computed = len(m.Pages) * s.pool.PageSize()
+		if !s.giveChunk(q) {
+			q.computed = 0
 			return full
 		}
+		if q.turn == 0 {
+			s.prepare(q)
+		}
+		q.table.Adopt(s.pool, m.Pages)
+		s.start(q)
+		return admitted
 	}
-	s.start(q)
-	return admitted
+}
+
+// wait makes q wait for the owner of the page that it needs next, if that owner computes in this step. It does so with
+// q's rank if that is better than its own, hence now, even if its turn has not come.
+func (s *Scheduler) wait(q *Sequence, m kvcache.Match) bool {
+	o := s.live[SeqID(m.Owner)]
+	if q.rank().compare(o.best) < 0 {
+		o.best = q.rank()
+	}
+	if o.rows == 0 && !s.giveChunk(o) {
+		return false
+	}
+	q.waitPage, q.waitOwner, q.waitHash = m.Pending, o, q.chain[len(m.Pages)]
+	q.back = q.place
+	s.drop(q)
+	s.enter(q, sharing)
+	return true
+}
+
+// hasPlace reports whether the batch has a place for q and the choices that start with it. Of more choices than the batch
+// is large, the rest comes later.
+func (s *Scheduler) hasPlace(q *Sequence) bool {
+	places := s.limits.MaxSequences
+	for _, r := range s.running {
+		places -= r.weight()
+	}
+	return places >= min(q.weight(), s.limits.MaxSequences)
 }
 
 // tryReturn is try for a sequence that kept its pages while it was out of the batch.
 func (s *Scheduler) tryReturn(q *Sequence) verdict {
+	if s.chunk == 0 || !s.hasPlace(q) {
+		return full
+	}
 	for {
 		lack := s.needs(q) + len(q.Forks) + s.reserved - s.pool.Free()
 		if lack <= 0 {

@@ -14,14 +14,12 @@ func (s *Scheduler) Next(now time.Duration) *Plan {
 	}
 	s.tick(now)
 	s.plan.reset()
-	s.left, s.given = s.limits.MaxTokens, 0
+	s.left = s.limits.MaxTokens
 	s.sweep()
 	s.inherit()
 	slices.SortFunc(s.running, byBest)
 	s.planDecodes()
-	s.chunk = min(s.pace.chunk, s.left)
 	s.planPrompts()
-	s.admit()
 	s.planDrafts()
 	s.emit()
 	s.open = !s.plan.Empty()
@@ -58,19 +56,25 @@ func (s *Scheduler) planDecodes() {
 	}
 }
 
-// planPrompts gives the chunk to the sequences with more than one token due. They hold the pages already.
+// planPrompts gives the chunk to the sequences with more than one token due, in the order of ranks: those in the batch, who
+// hold their pages already, and those who wait to get in.
 func (s *Scheduler) planPrompts() {
-	for _, q := range s.running {
+	s.chunk, s.given, s.closed = min(s.pace.chunk, s.left), 0, false
+	s.recheck(false)
+	for _, q := range s.running { // admission appends to the list, but only who has rows
 		if q.rows == 0 {
+			s.admit(q)
 			s.giveChunk(q)
 		}
 	}
+	s.recheck(true)
+	s.admit(nil)
 }
 
 // giveChunk gives q prompt rows if enough are left for a chunk worth computing; the first to ask gets what there is.
 func (s *Scheduler) giveChunk(q *Sequence) bool {
 	n := min(q.due(), s.chunk)
-	if n <= 0 || s.given > 0 && n < min(s.limits.MinChunk, q.due()) {
+	if n <= 0 || q.rows > 0 || s.given > 0 && n < min(s.limits.MinChunk, q.due()) {
 		return false
 	}
 	q.rows = n

@@ -20,7 +20,7 @@ type pace struct {
 func newPace(l Limits) pace {
 	p := pace{least: l.MinChunk, most: l.MaxChunk, target: l.MaxStepTime}
 	if p.chunk = p.most; p.target >= 0 {
-		p.chunk = min(paceChunk, p.most)
+		p.chunk = max(p.least, min(paceChunk, p.most))
 	}
 	return p
 }

@@ -26,12 +26,13 @@ type Scheduler struct {
 	reserved int           // free pages set aside for shared tails: the sum of all Sequence.reserve
 	draining bool
 
-	plan  Plan
-	open  bool // plan was handed out and has something to commit
-	left  int  // rows of the step being planned that are not given away yet
-	chunk int  // of those, rows that prompts may still take
-	given int  // rows that prompts took
-	pace  pace
+	plan   Plan
+	open   bool // plan was handed out and has something to commit
+	left   int  // rows of the step being planned that are not given away yet
+	chunk  int  // of those, rows that prompts may still take
+	given  int  // rows that prompts took
+	closed bool // one of those who wait found no room in this step
+	pace   pace
 
 	stats   Stats            // the counters; gauges are filled in by Stats
 	ends    endings          // for the retry hint
