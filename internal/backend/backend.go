@@ -15,11 +15,17 @@ type Tensor struct {
 	Rows int    // outputs: the product of all dimensions but the inner one
 	Cols int    // inner dimension
 	Data []byte // rows in order; only valid during the call that hands it out
+
+	// Drop, which may be nil, says that Data[from:to] will not be read again once
+	// the call is over, so that a mapped file's pages need not stay beside the
+	// copy made of them.
+	Drop func(from, to int)
 }
 
 // Source hands out the tensors of a model file. Read calls use once with the
-// tensor's bytes; a fault while the bytes are touched (a file cut short under a
-// mapping) comes back as an error. Read is safe for concurrent use.
+// tensor's bytes; a fault while the calling goroutine touches them (a file cut
+// short under a mapping) comes back as an error. Read is safe for concurrent
+// use, also of one tensor.
 type Source interface {
 	Read(tensor string, use func(Tensor) error) error
 }

@@ -16,7 +16,7 @@ func (l Limits) Check(p *prog.Program) error {
 	c := &limitCheck{}
 	c.in("limit of rows", l.Rows, 1, 1<<20)
 	c.in("limit of sequences", l.Seqs, 1, 1<<20)
-	c.in("limit of rows that want logits", l.LogitRows, 1, l.Rows)
+	c.in("limit of rows that want logits", l.LogitRows, 1, 1<<20)
 	c.in("page size", l.PageSize, keyGroup, 1<<16)
 	c.in("page size modulo 16", l.PageSize%keyGroup, 0, 0)
 	c.in("pages", l.Pages, 1, math.MaxInt32/max(l.PageSize, 1))

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/paddock-go/paddock/internal/backend"
-	"github.com/paddock-go/paddock/internal/backend/source"
 	"github.com/paddock-go/paddock/internal/gguf"
 	"github.com/paddock-go/paddock/internal/golden"
 	"github.com/paddock-go/paddock/internal/model"
@@ -113,7 +112,7 @@ func Load(tb testing.TB, d backend.Device, path string) (*prog.Program, backend.
 	if err != nil {
 		tb.Fatal(err)
 	}
-	m, err := d.Load(lowered.Program, source.New(f), nil)
+	m, err := d.Load(lowered.Program, model.NewSource(f), nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,0 +1,209 @@
+package backendtest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/paddock-go/paddock/internal/backend"
+	"github.com/paddock-go/paddock/internal/prog"
+	"github.com/paddock-go/paddock/internal/quant"
+)
+
+// Random is a random tiny decoder with its weights: a program that uses every
+// op and option of the vocabulary as the seed has it, and a source.
+type Random struct {
+	Prog    *prog.Program
+	tensors map[string]backend.Tensor
+	rng     *rand.Rand
+	formats []quant.Format
+}
+
+// NewRandom makes the model of a seed. Weights take the given formats at
+// random (none: all), as far as their inner dimension fits the blocks. The
+// same seed and formats make the same model.
+func NewRandom(seed uint64, formats ...quant.Type) *Random {
+	m := &Random{
+		Prog:    &prog.Program{Arch: fmt.Sprintf("random%d", seed), Context: 2048},
+		tensors: map[string]backend.Tensor{},
+		rng:     rand.New(rand.NewPCG(seed, 1)),
+	}
+	for _, f := range quant.Formats() {
+		for _, t := range formats {
+			if f.Type == t {
+				m.formats = append(m.formats, f)
+			}
+		}
+		if len(formats) == 0 {
+			m.formats = append(m.formats, f)
+		}
+	}
+	m.decoder()
+	if err := m.Prog.Check(); err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// Read implements backend.Source.
+func (m *Random) Read(tensor string, use func(backend.Tensor) error) error {
+	t, ok := m.tensors[tensor]
+	if !ok {
+		return fmt.Errorf("no tensor %q", tensor)
+	}
+	return use(t)
+}
+
+// Tokens draws n tokens of the vocabulary.
+func (m *Random) Tokens(n int) []int32 {
+	list := make([]int32, n)
+	for i := range list {
+		list[i] = int32(m.rng.IntN(m.Prog.Vocab))
+	}
+	return list
+}
+
+func pick[T any](m *Random, of ...T) T { return of[m.rng.IntN(len(of))] }
+
+func (m *Random) chance(percent int) bool { return m.rng.IntN(100) < percent }
+
+func (m *Random) buf(name string, width int, rows prog.RowKind) prog.BufID {
+	m.Prog.Bufs = append(m.Prog.Bufs, prog.Buffer{Name: name, Width: width, Rows: rows})
+	return prog.BufID(len(m.Prog.Bufs) - 1)
+}
+
+func (m *Random) op(o prog.Op) { m.Prog.Ops = append(m.Prog.Ops, o) }
+
+// matrix makes a weight of normal values, now and then as rows in the middle of
+// a larger tensor.
+func (m *Random) matrix(rows, cols int) prog.WeightID {
+	var fit []quant.Format
+	for _, f := range m.formats {
+		if cols%f.BlockElems == 0 {
+			fit = append(fit, f)
+		}
+	}
+	if len(fit) == 0 {
+		f, _ := quant.Lookup(quant.F32)
+		fit = append(fit, f)
+	}
+	w := prog.Weight{Kind: prog.Matrix, Rows: rows, Cols: cols}
+	all := rows
+	if m.chance(20) {
+		w.FromRow = 1 + m.rng.IntN(20)
+		all += w.FromRow + m.rng.IntN(20)
+	}
+	return m.weight(w, pick(m, fit...), all, 1/math.Sqrt(float64(cols)), 0)
+}
+
+func (m *Random) vector(n int, mean float64) prog.WeightID {
+	f, _ := quant.Lookup(pick(m, quant.F32, quant.F32, quant.F16))
+	return m.weight(prog.Weight{Kind: prog.Vector, Rows: 1, Cols: n}, f, 1, 0.2, mean)
+}
+
+func (m *Random) weight(w prog.Weight, f quant.Format, rows int, scale, mean float64) prog.WeightID {
+	id := prog.WeightID(len(m.Prog.Weights))
+	w.Tensor = fmt.Sprintf("w%d.%s", id, f.Name)
+	m.Prog.Weights = append(m.Prog.Weights, w)
+	values := make([]float32, rows*w.Cols)
+	for i := range values {
+		values[i] = float32(m.rng.NormFloat64()*scale + mean)
+	}
+	row, err := f.RowBytes(w.Cols)
+	if err != nil {
+		panic(err)
+	}
+	data := make([]byte, rows*row)
+	f.Encode(data, values)
+	m.tensors[w.Tensor] = backend.Tensor{Name: w.Tensor, Type: f.Type, Rows: rows, Cols: w.Cols, Data: data}
+	return id
+}
+
+func (m *Random) bias(n int) prog.WeightID {
+	if m.chance(70) {
+		return prog.NoWeight
+	}
+	return m.vector(n, 0)
+}
+
+// decoder writes embed, one to three layers, and the head.
+func (m *Random) decoder() {
+	p := m.Prog
+	p.Vocab = 17 + m.rng.IntN(150)
+	p.Embd = pick(m, 32, 64, 96, 256, 72, 33)
+	x := m.buf("x", p.Embd, prog.TokenRows)
+	embd := m.matrix(p.Vocab, p.Embd)
+	m.op(prog.Embed{Out: x, W: embd, Scale: pick(m, float32(1), 1, 3.7)})
+	for range 1 + m.rng.IntN(3) {
+		m.layer(x)
+	}
+	l, h := m.buf("last", p.Embd, prog.LogitRows), m.buf("normed", p.Embd, prog.LogitRows)
+	m.op(prog.TakeRows{In: x, Out: l})
+	m.norm(l, h, prog.NoBuf)
+	head := embd
+	if m.chance(50) {
+		head = m.matrix(p.Vocab, p.Embd)
+	}
+	m.op(prog.Head{In: h, W: head, Bias: m.bias(p.Vocab)})
+}
+
+func (m *Random) norm(in, out, add prog.BufID) {
+	width := m.Prog.Bufs[in].Width
+	m.op(prog.Norm{In: in, Out: out, Add: add, W: m.vector(width, 1), Bias: m.bias(width),
+		Norm: pick(m, prog.RMS, prog.RMS, prog.LayerNorm), Eps: pick(m, float32(1e-5), 1e-6)})
+}
+
+// layer adds attention and a gated feed-forward to the stream x.
+func (m *Random) layer(x prog.BufID) {
+	p := m.Prog
+	kvHeads, group := 1+m.rng.IntN(3), 1+m.rng.IntN(4)
+	heads, dim := kvHeads*group, pick(m, 8, 16, 32, 64, 20, 6)
+	q, k, v := m.buf("q", heads*dim, prog.TokenRows), m.buf("k", kvHeads*dim, prog.TokenRows), m.buf("v", kvHeads*dim, prog.TokenRows)
+	h, a, s := m.buf("h", p.Embd, prog.TokenRows), m.buf("a", heads*dim, prog.TokenRows), m.buf("s", p.Embd, prog.TokenRows)
+
+	m.norm(x, h, prog.NoBuf)
+	m.op(prog.Linear{In: h, Parts: []prog.LinearPart{m.part(h, q), m.part(h, k), m.part(h, v)}})
+	ra := prog.RopeAppend{Q: q, K: k, V: v, KV: len(p.KV), Heads: heads, KVHeads: kvHeads, HeadDim: dim,
+		QNorm: prog.NoWeight, KNorm: prog.NoWeight, NormEps: 1e-6, Rope: m.rope(dim)}
+	if m.chance(30) {
+		ra.QNorm, ra.KNorm = m.vector(dim, 1), m.vector(dim, 1)
+	}
+	m.op(ra)
+	m.op(prog.Attend{Q: q, Out: a, KV: len(p.KV), Heads: heads, KVHeads: kvHeads, HeadDim: dim,
+		Scale: float32(1 / math.Sqrt(float64(dim))), Window: pick(m, 0, 0, 5, 40)})
+	p.KV = append(p.KV, prog.KVLayer{Heads: kvHeads, KeyDim: dim, ValueDim: dim})
+	m.op(prog.Linear{In: a, Parts: []prog.LinearPart{m.part(a, s)}})
+	if m.chance(50) {
+		m.norm(x, h, s)
+	} else {
+		m.op(prog.AddTo{Dst: x, Src: s})
+		m.norm(x, h, prog.NoBuf)
+	}
+	ffn := pick(m, 64, 96, 256, 512, 40)
+	gate, up := m.buf("gate", ffn, prog.TokenRows), m.buf("up", ffn, prog.TokenRows)
+	m.op(prog.Linear{In: h, Parts: []prog.LinearPart{m.part(h, gate), m.part(h, up)}})
+	m.op(prog.GateMul{Gate: gate, Up: up, Out: pick(m, gate, up), Act: pick(m, prog.SiLU, prog.GELU)})
+	in := p.Ops[len(p.Ops)-1].(prog.GateMul).Out
+	m.op(prog.Linear{In: in, Parts: []prog.LinearPart{m.part(in, s)}})
+	m.op(prog.AddTo{Dst: x, Src: s})
+}
+
+func (m *Random) part(in, out prog.BufID) prog.LinearPart {
+	rows, cols := m.Prog.Bufs[out].Width, m.Prog.Bufs[in].Width
+	return prog.LinearPart{Out: out, W: m.matrix(rows, cols), Bias: m.bias(rows)}
+}
+
+func (m *Random) rope(headDim int) prog.Rope {
+	if m.chance(15) {
+		return prog.Rope{}
+	}
+	dim := headDim
+	if m.chance(30) {
+		dim = 2 * (1 + m.rng.IntN(headDim/2))
+	}
+	r := prog.Rope{Dim: dim, Order: pick(m, prog.Interleaved, prog.Halves), Mag: pick(m, float32(1), 1.1386294)}
+	for i := range dim / 2 {
+		r.Freqs = append(r.Freqs, float32(math.Pow(10000, -2*float64(i)/float64(dim))))
+	}
+	return r
+}

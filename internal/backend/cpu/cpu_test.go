@@ -1,0 +1,45 @@
+package cpu_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/paddock-go/paddock/internal/backend"
+	"github.com/paddock-go/paddock/internal/backend/backendtest"
+	"github.com/paddock-go/paddock/internal/backend/cpu"
+	"github.com/paddock-go/paddock/internal/backend/cpu/kern"
+	"github.com/paddock-go/paddock/internal/backend/ref"
+)
+
+// devices are all levels of this machine, with 1, 2 and 3 workers.
+func devices() []*cpu.Device {
+	var list []*cpu.Device
+	for _, level := range kern.Supported() {
+		for threads := 1; threads <= 3; threads++ {
+			list = append(list, cpu.New(cpu.Options{Threads: threads, Level: &level}))
+		}
+	}
+	return list
+}
+
+func TestConform(t *testing.T) {
+	var list []backend.Device
+	for _, d := range devices() {
+		list = append(list, d)
+	}
+	backendtest.RunConform(t, ref.New(ref.Options{}), cpu.Poison, list...)
+}
+
+func TestLaw(t *testing.T) {
+	for i, d := range devices() {
+		t.Run(fmt.Sprintf("%s/%d", d.Name(), d.Threads()), func(t *testing.T) {
+			backendtest.RunLaw(t, d, uint64(i), cpu.Poison)
+		})
+	}
+}
+
+func TestGolden(t *testing.T) {
+	backendtest.RunGolden(t, cpu.New(cpu.Options{}), backendtest.Goldens)
+}
+
+func TestStory(t *testing.T) { backendtest.RunStory(t, cpu.New(cpu.Options{})) }

@@ -1,0 +1,83 @@
+package cpu
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/paddock-go/paddock/internal/backend"
+	"github.com/paddock-go/paddock/internal/backend/cpu/kern"
+	"github.com/paddock-go/paddock/internal/prog"
+)
+
+// maxThreads bounds Options.Threads: more workers than any machine has cores
+// only cost memory.
+const maxThreads = 512
+
+// Options choose how much of the machine is used. The zero value uses all of
+// it that the process may have.
+type Options struct {
+	// Threads is the number of workers of a runner, the caller of Run being one;
+	// 0: the processors this process may use, less by its control group's quota.
+	Threads int
+	// Level pins the kernels to a set of instructions, for tests and
+	// comparisons; nil: the best that this machine has. No level changes a bit.
+	Level *kern.Level
+	// NoAMX keeps the process from asking for the permission to use tiles.
+	NoAMX bool
+}
+
+// Device is the CPU backend. Its methods are safe for concurrent use.
+type Device struct {
+	kern    *kern.Kernels
+	threads int
+}
+
+// New returns the CPU backend. It panics where the machine lacks the level that
+// the options pin: ask kern.Supported. Safe for concurrent use.
+func New(o Options) *Device {
+	level := kern.Best()
+	if o.Level != nil {
+		level = *o.Level
+	}
+	threads := o.Threads
+	if threads <= 0 {
+		threads = defaultThreads()
+	}
+	return &Device{kern: kern.New(level), threads: min(threads, maxThreads)}
+}
+
+// Name implements backend.Device: the set of instructions belongs to it.
+func (d *Device) Name() string { return "cpu/" + d.kern.Level().String() }
+
+// Threads is the number of workers of a runner, its caller included.
+func (d *Device) Threads() int { return d.threads }
+
+// Close implements backend.Device; models and runners hold all there is to
+// give back.
+func (d *Device) Close() error { return nil }
+
+// Load implements backend.Device.
+func (d *Device) Load(p *prog.Program, src backend.Source, progress func(done, total int64)) (backend.Model, error) {
+	if err := p.Check(); err != nil {
+		return nil, fmt.Errorf("cpu: %w", err)
+	}
+	l := &loader{prog: p, src: src, progress: progress, workers: d.threads}
+	weights, err := l.load()
+	if err != nil {
+		return nil, fmt.Errorf("cpu: %w", err)
+	}
+	m := &model{device: d, prog: p, weights: weights, memory: l.memory}
+	m.bytes = l.bytes
+	return m, nil
+}
+
+// defaultThreads is what the process may use, at least one. GOMAXPROCS is not
+// asked: a server sets it higher, so that its own goroutines find a processor
+// beside the workers.
+func defaultThreads() int {
+	n := runtime.NumCPU()
+	if quota, ok := cpuQuota(); ok {
+		n = min(n, int(quota))
+	}
+	return max(n, 1)
+}

@@ -1,0 +1,15 @@
+package cpu
+
+import (
+	"math"
+
+	"github.com/paddock-go/paddock/internal/backend"
+)
+
+// Poison fills a runner's cache with NaN: stale memory may hold anything.
+func Poison(r backend.Runner) {
+	c := r.(*runner).cache.memory.floats()
+	for i := range c {
+		c[i] = float32(math.NaN())
+	}
+}

@@ -1,0 +1,83 @@
+package cpu
+
+import (
+	"github.com/paddock-go/paddock/internal/backend/cpu/kern"
+	"github.com/paddock-go/paddock/internal/prog"
+)
+
+// product is one matrix of a Linear, or the head's.
+type product struct {
+	matrix *kern.Matrix
+	acts   *kern.Acts
+	bias   []float32
+	out    *buffer // nil: the step's logits
+
+	chunks int // of panels, in this step
+}
+
+func (r *runner) product(c *compiled, in prog.BufID, w, bias prog.WeightID, out prog.BufID) product {
+	m := r.weights[w].matrix
+	p := product{matrix: m, acts: r.acts[c.actsOf(in, m.Format.Act)], bias: r.vector(bias)}
+	if out != prog.NoBuf {
+		p.out = &r.bufs[out]
+	}
+	return p
+}
+
+// How a product is cut into items. Four panels in flight hide the latency of
+// memory; some tens of kilobytes of weights make an item of a few microseconds
+// where memory is the bound (one row), and rows are cut so that an item of many
+// rows stays well under 100 µs.
+const (
+	panelsAtOnce = 4
+	itemBytes    = 64 << 10
+	rowsAtOnce   = 32
+	itemWork     = 16 << 20 // multiplications
+)
+
+// linear is a phase over panels and rows of all parts. Items of the same panels
+// follow one another, so that their weights are still in the cache.
+func (r *runner) linear(rows prog.RowKind, parts []product) phase {
+	var rowBlock, rowBlocks, panels int // of this step
+	return phase{
+		items: func() int {
+			n := r.rows(rows)
+			if n == 0 {
+				return 0
+			}
+			rowBlock = min(n, rowsAtOnce)
+			rowBlocks = (n + rowBlock - 1) / rowBlock
+			m := parts[0].matrix
+			bytes := itemBytes / m.Format.PanelBytes(m.Cols)
+			work := itemWork / (kern.Lanes * m.Cols * rowBlock)
+			panels = max(panelsAtOnce, min(bytes, work)/panelsAtOnce*panelsAtOnce)
+			items := 0
+			for i := range parts {
+				parts[i].chunks = (parts[i].matrix.Panels() + panels - 1) / panels
+				items += parts[i].chunks * rowBlocks
+			}
+			return items
+		},
+		run: func(w *worker, item int) {
+			chunk, block := item/rowBlocks, item%rowBlocks
+			p := &parts[0]
+			for i := 1; chunk >= p.chunks; i++ {
+				chunk -= p.chunks
+				p = &parts[i]
+			}
+			row0, row1 := block*rowBlock, min((block+1)*rowBlock, r.rows(rows))
+			panel0, panel1 := chunk*panels, min((chunk+1)*panels, p.matrix.Panels())
+			out, stride := r.logits, r.prog.Vocab
+			if p.out != nil {
+				out, stride = p.out.values, p.out.stride
+			}
+			r.kern.Linear(&w.linear, p.matrix, p.acts, row0, row1, panel0, panel1, out, stride)
+			if p.bias != nil {
+				from, to := panel0*kern.Lanes, min(panel1*kern.Lanes, p.matrix.Rows)
+				for row := row0; row < row1; row++ {
+					r.kern.Add(out[row*stride+from:row*stride+to], p.bias[from:to])
+				}
+			}
+		},
+	}
+}

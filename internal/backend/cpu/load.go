@@ -1,0 +1,192 @@
+package cpu
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/paddock-go/paddock/internal/backend"
+	"github.com/paddock-go/paddock/internal/backend/cpu/kern"
+	"github.com/paddock-go/paddock/internal/prog"
+	"github.com/paddock-go/paddock/internal/quant"
+)
+
+// chunkBytes is how much of a file a loading worker reads before its pages are
+// dropped: with it the memory at load stays near the size of the panels.
+const chunkBytes = 8 << 20
+
+// weight is a matrix in panels, or a vector of float32.
+type weight struct {
+	matrix *kern.Matrix
+	vector []float32
+}
+
+// loader reads a program's weights into panels.
+type loader struct {
+	prog     *prog.Program
+	src      backend.Source
+	progress func(done, total int64)
+	workers  int
+
+	weights []weight
+	memory  *memory
+	bytes   int64 // of panels and vectors
+
+	mu    sync.Mutex
+	next  int // of chunks
+	done  int64
+	total int64
+	errs  []error
+}
+
+// chunk is some panels of a weight.
+type chunk struct {
+	weight         prog.WeightID
+	panel0, panel1 int
+	bytes          int64 // in the file
+}
+
+func (l *loader) load() ([]weight, error) {
+	l.weights = make([]weight, len(l.prog.Weights))
+	if err := l.lay(); err != nil {
+		return nil, err
+	}
+	chunks := l.chunks()
+	var workers sync.WaitGroup
+	for range min(l.workers, len(chunks)) {
+		workers.Go(func() { l.work(chunks) })
+	}
+	workers.Wait()
+	if len(l.errs) > 0 {
+		return nil, errors.Join(errors.Join(l.errs...), l.memory.close())
+	}
+	return l.weights, nil
+}
+
+// lay finds each weight's format, reads the vectors, and lays the matrices out
+// in one piece of memory.
+func (l *loader) lay() error {
+	type place struct{ at, size int64 }
+	places := make([]place, len(l.prog.Weights))
+	formats := make([]*kern.Format, len(l.prog.Weights))
+	var size int64
+	for i, w := range l.prog.Weights {
+		err := l.src.Read(w.Tensor, func(t backend.Tensor) error {
+			f, rows, err := backend.Rows(w, t)
+			if err != nil {
+				return err
+			}
+			if w.Kind == prog.Vector {
+				l.weights[i].vector = decode(f, rows, w.Cols)
+				l.bytes += 4 * int64(w.Cols)
+				return nil
+			}
+			format, ok := kern.Lookup(t.Type)
+			if !ok {
+				return &backend.TensorError{Tensor: w.Tensor, Type: t.Type, What: "this backend has no panels for the format"}
+			}
+			formats[i] = format
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if f := formats[i]; f != nil {
+			n := int64(kern.Panels(w.Rows)) * int64(f.PanelBytes(w.Cols))
+			if n > math.MaxInt64/2-size {
+				return fmt.Errorf("tensor %q is too large: %d bytes in panels", w.Tensor, n)
+			}
+			places[i] = place{size, n}
+			size += roundUp(n, lineBytes)
+		}
+	}
+	l.bytes += size
+	var err error
+	if l.memory, err = newMemory(size); err != nil {
+		return err
+	}
+	for i, w := range l.prog.Weights {
+		if f := formats[i]; f != nil {
+			p := places[i]
+			l.weights[i].matrix = kern.NewMatrix(f, w.Rows, w.Cols, l.memory.bytes[p.at:p.at+p.size:p.at+p.size])
+		}
+	}
+	return nil
+}
+
+func decode(f quant.Format, rows []byte, n int) []float32 {
+	v := make([]float32, n)
+	f.Decode(v, rows)
+	return v
+}
+
+// chunks cuts the matrices into pieces of about chunkBytes.
+func (l *loader) chunks() []chunk {
+	var list []chunk
+	for i, w := range l.weights {
+		if w.matrix == nil {
+			continue
+		}
+		// Panels hold about as many bytes as the file's rows.
+		panel := int64(w.matrix.Format.PanelBytes(w.matrix.Cols))
+		step := int(max(1, chunkBytes/panel))
+		for p := 0; p < w.matrix.Panels(); p += step {
+			end := min(p+step, w.matrix.Panels())
+			c := chunk{prog.WeightID(i), p, end, panel * int64(end-p)}
+			list = append(list, c)
+			l.total += c.bytes
+		}
+	}
+	return list
+}
+
+// work packs chunks until there are none or a worker failed.
+func (l *loader) work(chunks []chunk) {
+	for {
+		l.mu.Lock()
+		i := l.next
+		l.next++
+		failed := len(l.errs) > 0
+		l.mu.Unlock()
+		if failed || i >= len(chunks) {
+			return
+		}
+		err := l.pack(chunks[i])
+		l.mu.Lock()
+		if err != nil {
+			l.errs = append(l.errs, err)
+		} else {
+			l.done += chunks[i].bytes
+			if l.progress != nil {
+				l.progress(l.done, l.total)
+			}
+		}
+		l.mu.Unlock()
+	}
+}
+
+// pack fills the panels of one chunk.
+func (l *loader) pack(c chunk) error {
+	w, m := l.prog.Weights[c.weight], l.weights[c.weight].matrix
+	return l.src.Read(w.Tensor, func(t backend.Tensor) error {
+		f, rows, err := backend.Rows(w, t)
+		if err != nil {
+			return err
+		}
+		if f.Type != m.Format.Type {
+			return &backend.TensorError{Tensor: w.Tensor, Type: t.Type, What: "it changed while it was loaded"}
+		}
+		row := len(rows) / w.Rows
+		for p := c.panel0; p < c.panel1; p++ {
+			first := p * kern.Lanes
+			last := min(first+kern.Lanes, w.Rows)
+			m.Pack(p, rows[first*row:last*row])
+		}
+		if t.Drop != nil {
+			from := (w.FromRow + c.panel0*kern.Lanes) * row
+			t.Drop(from, from+min((c.panel1-c.panel0)*kern.Lanes, w.Rows-c.panel0*kern.Lanes)*row)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package cpu
+
+// cpuQuota: only Linux has control groups.
+func cpuQuota() (float64, bool) { return 0, false }

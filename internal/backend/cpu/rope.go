@@ -1,0 +1,37 @@
+package cpu
+
+import "github.com/paddock-go/paddock/internal/prog"
+
+// ropeAppend rotates the heads of a row and puts its keys and values into the
+// cache.
+func (r *runner) ropeAppend(c *compiled, o prog.RopeAppend) phase {
+	q, k, v := &r.bufs[o.Q], &r.bufs[o.K], &r.bufs[o.V]
+	layer := &r.cache.layers[o.KV]
+	qNorm, kNorm := r.vector(o.QNorm), r.vector(o.KNorm)
+	table, rotate := c.ropeOf(o.Rope), r.kern.RopePairs
+	if o.Rope.Order == prog.Halves {
+		rotate = r.kern.RopeHalves
+	}
+	heads := func(x, norm, cos, sin []float32) {
+		for ; len(x) > 0; x = x[o.HeadDim:] {
+			head := x[:o.HeadDim]
+			if norm != nil {
+				r.kern.RMSNorm(head, head, norm, o.NormEps)
+			}
+			if table >= 0 {
+				rotate(head, cos, sin)
+			}
+		}
+	}
+	return r.rowPhase(prog.TokenRows, rotateCost*(q.width+k.width)+storeCost*2*k.width, func(_ *worker, row int) {
+		var cos, sin []float32
+		if table >= 0 {
+			a := &r.ropes[table]
+			n := len(a.rope.Freqs)
+			cos, sin = a.cos[row*n:(row+1)*n], a.sin[row*n:(row+1)*n]
+		}
+		heads(q.row(row), qNorm, cos, sin)
+		heads(k.row(row), kNorm, cos, sin)
+		layer.put(int(r.batch.Slots[row]), k.row(row), v.row(row), o.KVHeads)
+	})
+}
