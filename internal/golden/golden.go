@@ -10,13 +10,17 @@ import (
 
 // Dir returns the folder of the golden data, ../shared/golden from the
 // module's root. Where it is not there the test is skipped and says so: a
-// checkout alone must pass its tests, and CI, which has the data, counts skips.
+// checkout alone must pass its tests. Where the variable PADDOCK_GOLDEN is
+// "required", as CI sets it when the data is there, the test fails instead.
 // Safe for concurrent use.
 func Dir(t testing.TB) string {
 	t.Helper()
 	root := Root(t)
 	dir := filepath.Join(filepath.Dir(root), "shared", "golden")
 	if _, err := os.Stat(dir); err != nil {
+		if os.Getenv("PADDOCK_GOLDEN") == "required" {
+			t.Fatalf("golden data is required and not present beside the checkout: %v", err)
+		}
 		t.Skipf("golden data not present beside the checkout (%v): skipped", err)
 	}
 	return dir
