@@ -37,33 +37,35 @@ var (
 	}
 )
 
-// markEnds sets flagEOG, and makes control tokens of what carries a name of one.
-func (t *Tokenizer) markEnds() {
-	control := func(names []string, all bool) (first int32) {
-		first = none
-		for _, name := range names {
-			if id, ok := t.byText[name]; ok && (all || first == none) {
-				t.flags[id] |= flagControl
-				if first == none {
-					first = id
-				}
-			}
+// markEnds sets flagEOG. Unless types are to be trusted, it makes control tokens of what
+// carries a name of one; if they are, a name counts for nothing on ordinary text.
+func (t *Tokenizer) markEnds(trustTypes bool) {
+	named := func(name string) (int32, bool) {
+		id, ok := t.byText[name]
+		if !ok || trustTypes && t.flags[id]&(flagControl|flagUserDefined) == 0 {
+			return none, false
 		}
-		return first
+		if !trustTypes {
+			t.flags[id] |= flagControl
+		}
+		return id, true
 	}
 	sp := &t.special
 	for _, role := range []struct {
 		id    *int32
 		names []string
 	}{{&sp.FIMPad, fimPadNames}, {&sp.FIMRep, fimRepNames}, {&sp.FIMSep, fimSepNames}} {
-		if *role.id == none {
-			*role.id = control(role.names, false)
+		for _, name := range role.names {
+			if *role.id == none {
+				*role.id, _ = named(name)
+			}
 		}
 	}
-	control(fimNames, true)
-	control(endNames, true)
+	for _, name := range fimNames {
+		named(name)
+	}
 	for _, name := range endNames {
-		if id, ok := t.byText[name]; ok {
+		if id, ok := named(name); ok {
 			t.flags[id] |= flagEOG
 		}
 	}

@@ -169,7 +169,7 @@ func load(v *Vocab, defaults Specials) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.markEnds()
+	t.markEnds(v.TrustTypes)
 	return t, nil
 }
 

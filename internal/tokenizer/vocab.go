@@ -58,7 +58,11 @@ type Vocab struct {
 	Tokens []string  // text of each id, as the file spells it
 	Scores []float32 // one a token, or none; needed for "llama", where higher merges first
 	Types  []int32   // one a token, or none: all TypeNormal
-	Merges []string  // "left right", best first; needed for "gpt2" and "gemma4"
+	// TrustTypes says that Types are as the model's makers wrote them. GGUF files often
+	// type an end token as text, so without it a token with the name of a control token
+	// is one.
+	TrustTypes bool
+	Merges     []string // "left right", best first; needed for "gpt2" and "gemma4"
 
 	Specials
 	AddBOS, AddEOS Setting // what Encode's addSpecial puts around a text

@@ -150,6 +150,19 @@ func TestNamedControl(t *testing.T) {
 	}
 }
 
+// With types to be trusted, only an added token ends generations by its name, and it
+// stays what it is.
+func TestTrustTypes(t *testing.T) {
+	v := smallBytes("qwen2", []string{"</s>"}, nil, []string{"<|im_end|>"})
+	v.TrustTypes = true
+	tok := mustNew(t, v)
+	end, _ := tok.ID("<|im_end|>")
+	text, _ := tok.ID("</s>")
+	if tok.IsControl(end) || tok.IsControl(text) || !tok.IsEOG(end) || tok.IsEOG(text) {
+		t.Errorf("control %v, %v; end %v, %v", tok.IsControl(end), tok.IsControl(text), tok.IsEOG(end), tok.IsEOG(text))
+	}
+}
+
 func TestAddSpecial(t *testing.T) {
 	v := smallSPM([]string{"▁", "a", "▁a"}, nil, nil)
 	tok := mustNew(t, v)
