@@ -70,7 +70,7 @@ func unescapeSpaces(dst []byte, text string) []byte {
 func (t *Tokenizer) byteTokens(ids *[256]int32) error {
 	for i := range ids {
 		ids[i] = none
-		if id, ok := t.byText[fmt.Sprintf("<0x%02X>", i)]; ok {
+		if id, ok := t.byText[fmt.Sprintf("<0x%02X>", i)]; ok && t.flags[id]&(flagText|flagByte) != 0 {
 			ids[i] = id
 		} else if id, ok := t.byText[string([]byte{byte(i)})]; ok && t.flags[id]&flagText != 0 {
 			ids[i] = id
