@@ -171,7 +171,7 @@ func (e *Engine) scheduler(o Options, loaded backend.Model) (*sched.Scheduler, b
 	s := o.Scheduler
 	if s != nil {
 		if got := s.Pool().PageSize(); got != pageSize {
-			return nil, l, &OptionsError{fmt.Errorf("Scheduler's pool has pages of %d tokens, must be %d", got, pageSize)}
+			return nil, l, &OptionsError{fmt.Errorf("the pool of Scheduler has pages of %d tokens, must be %d", got, pageSize)}
 		}
 		sl := s.Limits()
 		l.Pages, l.Rows, l.Seqs = s.Pool().Pages(), sl.MaxTokens, sl.MaxSequences

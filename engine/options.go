@@ -81,10 +81,10 @@ func (o Options) withDefaults() (Options, error) {
 		}
 	}
 	if len(o.Devices) > 1 {
-		errs = append(errs, fmt.Errorf("Devices has %d entries, one is supported", len(o.Devices)))
+		errs = append(errs, fmt.Errorf("the number of Devices is %d, at most one is supported", len(o.Devices)))
 	}
 	if o.StallTimeout < 0 {
-		errs = append(errs, fmt.Errorf("StallTimeout is %v, must not be negative", o.StallTimeout))
+		errs = append(errs, fmt.Errorf("the StallTimeout is %v, must not be negative", o.StallTimeout))
 	}
 	if err := o.Limits.Validate(); err != nil {
 		errs = append(errs, err)

@@ -68,18 +68,18 @@ var owners = map[string]struct {
 	allowed []string
 	reason  string
 }{
-	"github.com/ebitengine/purego":   {[]string{"internal/dl"}, "one place knows how libraries are loaded"},
-	"github.com/prometheus/":         {[]string{"metrics", "nvml"}, "only metrics and nvml speak Prometheus"},
-	"go.opentelemetry.io/":           {[]string{"metrics"}, "spans belong to the request's record"},
-	"go.etcd.io/bbolt":               {[]string{"examples/manager"}, "only the manager keeps a history"},
-	"golang.org/x/sys":               {[]string{"internal/gguf", "internal/backend/cpu", "internal/cpuid", "engine", "nvml", "examples/manager"}, "system calls stay at the edges"},
-	"golang.org/x/text":              {[]string{"internal/tokenizer"}, "only tokenizers normalise text"},
-	"C":                              {nil, "no cgo"},
-	"unsafe":                         {[]string{"internal/gguf", "internal/half", "internal/quant", "internal/cpuid", "internal/race", "internal/backend/cpu", "internal/backend/cpu/kern", "internal/dl", "internal/backend/cuda", "nvml", "internal/tokenizer"}, "unsafe code stays where it is tested for it"},
-	"os/exec":                        {[]string{"examples/manager", "internal/cmd/bench"}, "no child process"},
-	"github.com/google/go-cmp":       {nil, "tests only"},
-	"go.uber.org/goleak":             {nil, "tests only"},
-	"pgregory.net/rapid":             {nil, "tests only"},
+	"github.com/ebitengine/purego": {[]string{"internal/dl"}, "one place knows how libraries are loaded"},
+	"github.com/prometheus/":       {[]string{"metrics", "nvml"}, "only metrics and nvml speak Prometheus"},
+	"go.opentelemetry.io/":         {[]string{"metrics"}, "spans belong to the request's record"},
+	"go.etcd.io/bbolt":             {[]string{"examples/manager"}, "only the manager keeps a history"},
+	"golang.org/x/sys":             {[]string{"internal/gguf", "internal/backend/cpu", "internal/cpuid", "engine", "nvml", "examples/manager"}, "system calls stay at the edges"},
+	"golang.org/x/text":            {[]string{"internal/tokenizer"}, "only tokenizers normalise text"},
+	"C":                            {nil, "no cgo"},
+	"unsafe":                       {[]string{"internal/gguf", "internal/half", "internal/quant", "internal/cpuid", "internal/race", "internal/backend/cpu", "internal/backend/cpu/kern", "internal/dl", "internal/backend/cuda", "nvml", "internal/tokenizer"}, "unsafe code stays where it is tested for it"},
+	"os/exec":                      {[]string{"examples/manager", "internal/cmd/bench"}, "no child process"},
+	"github.com/google/go-cmp":     {nil, "tests only"},
+	"go.uber.org/goleak":           {nil, "tests only"},
+	"pgregory.net/rapid":           {nil, "tests only"},
 }
 
 func TestImportDirections(t *testing.T) {
