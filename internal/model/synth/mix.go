@@ -1,0 +1,77 @@
+package synth
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/paddock-go/paddock/internal/quant"
+)
+
+// mix is a file type as llama-quantize knows it: which format each tensor
+// takes.
+type mix struct {
+	name     string
+	fileType uint32 // general.file_type
+	base     quant.Type
+	output   quant.Type // of the output matrix, or of the embedding that is it
+	more     quant.Type // of value and down matrices of some layers
+}
+
+var mixes = []mix{
+	{"F32", 0, quant.F32, quant.F32, quant.F32},
+	{"F16", 1, quant.F16, quant.F16, quant.F16},
+	{"Q4_0", 2, quant.Q4_0, quant.Q6K, quant.Q4_0},
+	{"Q8_0", 7, quant.Q8_0, quant.Q8_0, quant.Q8_0},
+	{"Q4_K_M", 15, quant.Q4K, quant.Q6K, quant.Q6K},
+	{"BF16", 32, quant.BF16, quant.BF16, quant.BF16},
+}
+
+// Types returns the names of the file types. Safe for concurrent use.
+func Types() []string {
+	var names []string
+	for _, m := range mixes {
+		names = append(names, m.name)
+	}
+	return names
+}
+
+func findMix(name string) (mix, error) {
+	for _, m := range mixes {
+		if strings.EqualFold(m.name, name) {
+			return m, nil
+		}
+	}
+	return mix{}, fmt.Errorf("synth: no type %q; there are %s", name, strings.Join(Types(), ", "))
+}
+
+// format is that of a tensor in a layer of so many.
+func (m mix) format(t tensor, layer, layers int) (quant.Format, error) {
+	kind := m.base
+	switch t.part {
+	case vector:
+		kind = quant.F32
+	case output:
+		kind = m.output
+	case attnV, ffnDown:
+		if moreBits(layer, layers) {
+			kind = m.more
+		}
+	}
+	f, _ := quant.Lookup(kind)
+	if t.cols%f.BlockElems == 0 {
+		return f, nil
+	}
+	// llama-quantize falls back where rows are not whole blocks of 256.
+	if kind == quant.Q6K {
+		if f, _ = quant.Lookup(quant.Q8_0); t.cols%f.BlockElems == 0 {
+			return f, nil
+		}
+	}
+	return f, fmt.Errorf("synth: %s can't be %s: rows of %d values are not blocks of %d, and the format that llama-quantize takes then is not supported yet", t.name, f.Name, t.cols, f.BlockElems)
+}
+
+// moreBits picks the layers that a mix gives more bits: the first and last
+// eighth and every third between.
+func moreBits(layer, layers int) bool {
+	return layer < layers/8 || layer >= 7*layers/8 || (layer-layers/8)%3 == 2
+}
