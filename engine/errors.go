@@ -28,8 +28,9 @@ func (e *RequestError) Error() string { return fmt.Sprintf("engine: %s: %s", e.F
 
 // ContextError is a prompt that the context can't hold.
 type ContextError struct {
-	PromptTokens int
-	MaxTokens    int // asked for; 0: as many as fit
+	PromptTokens int  // or fewer than there are, if AtLeast
+	AtLeast      bool // the text was too long to be worth cutting into tokens
+	MaxTokens    int  // asked for; 0: as many as fit
 	Context      int // most tokens of prompt and answer together
 }
 

@@ -102,8 +102,14 @@ func (e *Engine) prompt(r *Request) ([]int32, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := e.plausible(text, r); err != nil {
+			return nil, err
+		}
 		tokens = e.tok.Encode(text, false, true)
 	default:
+		if err := e.plausible(r.Prompt, r); err != nil {
+			return nil, err
+		}
 		tokens = e.tok.Encode(r.Prompt, true, true)
 	}
 	if len(tokens) == 0 {
@@ -113,6 +119,16 @@ func (e *Engine) prompt(r *Request) ([]int32, error) {
 		return nil, &ContextError{PromptTokens: len(tokens), MaxTokens: r.MaxTokens, Context: e.context}
 	}
 	return tokens, nil
+}
+
+// plausible refuses a text that is too long for the context whatever its tokens
+// turn out to be, before time goes into finding them. Twice the longest token is
+// allowed for each, since a few vocabularies have tokens that swallow white space.
+func (e *Engine) plausible(text string, r *Request) error {
+	if least := len(text) / (2 * max(e.tok.MaxTokenBytes(), 1)); least >= e.context {
+		return &ContextError{PromptTokens: least, AtLeast: true, MaxTokens: r.MaxTokens, Context: e.context}
+	}
+	return nil
 }
 
 // newStream makes the request's job and the reader's side of it.

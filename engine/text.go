@@ -1,11 +1,6 @@
 package engine
 
-import (
-	"strings"
-	"unicode/utf8"
-
-	"github.com/paddock-go/paddock/internal/tokenizer"
-)
+import "github.com/paddock-go/paddock/internal/tokenizer"
 
 // textState makes text of one choice's tokens, on the reader's goroutine:
 //
@@ -17,44 +12,23 @@ type textState struct {
 	match     *tokenizer.StopMatcher // nil: no stop strings
 	minTokens int                    // tokens before which no stop string counts
 	seen      int
-	buf       []byte // shown by the matcher, not yet whole characters
+	utf8      tokenizer.UTF8Stream
 }
 
 // push takes a token's bytes and returns what can be shown. last flushes what is
 // held back.
 func (x *textState) push(b []byte, last bool) string {
 	x.seen++
-	switch {
-	case x.match == nil || x.seen <= x.minTokens:
-		x.buf = append(x.buf, b...)
-	default:
-		out, stop := x.match.Push(b)
-		x.buf = append(x.buf, out...)
-		if last && stop < 0 {
-			x.buf = append(x.buf, x.match.Flush()...)
-		}
+	stop := -1
+	if x.match != nil && x.seen > x.minTokens {
+		b, stop = x.match.Push(b)
 	}
-	n := len(x.buf)
+	text := string(x.utf8.Push(b))
 	if !last {
-		n = whole(x.buf)
+		return text
 	}
-	text := validText(x.buf[:n])
-	x.buf = x.buf[:copy(x.buf, x.buf[n:])]
-	return text
-}
-
-// whole is the length of b without a character at its end that may go on.
-func whole(b []byte) int {
-	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
-		if utf8.RuneStart(b[i]) {
-			if utf8.FullRune(b[i:]) {
-				break
-			}
-			return i
-		}
+	if x.match != nil && stop < 0 {
+		text += string(x.utf8.Push(x.match.Flush()))
 	}
-	return len(b)
+	return text + string(x.utf8.Flush())
 }
-
-// validText is b with U+FFFD for what is no UTF-8.
-func validText(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/paddock-go/paddock/engine"
 	"github.com/paddock-go/paddock/metrics"
@@ -64,8 +65,11 @@ var fieldNames = map[string]string{
 	"MinTokens": "min_tokens", "N": "n", "Logprobs": "logprobs", "LogitBias": "logit_bias", "StopTokens": "stop_token_ids", "Stop": "stop",
 }
 
-// refused turns an engine's error into a refusal.
-func refused(err error) *refusal {
+// promptFields are the fields that hold what is too long.
+var promptFields = map[metrics.Operation]string{metrics.Chat: "messages", metrics.TextCompletion: "prompt"}
+
+// refused turns an error, the engine's or one of reading the body, into a refusal.
+func (x *exchange) refused(err error) *refusal {
 	var (
 		request *engine.RequestError
 		long    *engine.ContextError
@@ -77,22 +81,24 @@ func refused(err error) *refusal {
 	case errors.As(err, &own):
 		return own
 	case errors.As(err, &request):
-		name := request.Field
-		for i, c := range name {
-			if c == '[' {
-				name = name[:i]
-				break
-			}
+		name, index, element := strings.Cut(strings.TrimSuffix(request.Field, ".Raw"), "[")
+		api, ok := fieldNames[name]
+		switch {
+		case !ok:
+			return invalid("", "%s: %s", request.Field, request.Reason)
+		case element:
+			api += "[" + index
 		}
-		if api, ok := fieldNames[name]; ok {
-			return invalid(api, "%s", request.Reason)
-		}
-		return invalid("", "%s: %s", request.Field, request.Reason)
+		return invalid(api, "%s", request.Reason)
 	case errors.As(err, &long):
+		atLeast := ""
+		if long.AtLeast {
+			atLeast = "at least "
+		}
 		return &refusal{
-			reason: metrics.ContextLength, kind: "invalid_request_error", code: "context_length_exceeded", param: "messages",
-			message: fmt.Sprintf("this model's context is %d tokens, the request has %d in the prompt and asks for %d more; shorten one of them",
-				long.Context, long.PromptTokens, max(long.MaxTokens, 1)),
+			reason: metrics.ContextLength, kind: "invalid_request_error", code: "context_length_exceeded", param: promptFields[x.rt.op],
+			message: fmt.Sprintf("this model's context is %d tokens, the request has %s%d in the prompt and asks for %d more; shorten one of them",
+				long.Context, atLeast, long.PromptTokens, max(long.MaxTokens, 1)),
 		}
 	case errors.As(err, &pages):
 		return invalid("", "the request needs %d KV pages and the server has %d; shorten it or ask for fewer tokens or choices", pages.Need, pages.Have)
