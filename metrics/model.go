@@ -40,7 +40,7 @@ const maxModelName = 256
 
 // OpenModel puts a model on the page: its series exist at 0 from now on, for each operation in serves and each origin. The name
 // is the label gen_ai_request_model and model; it must be 1 to 256 bytes of UTF-8. source may be nil for a model without an
-// engine: then only what is pushed has series. A live model of the same name is a *DuplicateModelError.
+// engine: then only what requests push has series. It may be read before OpenModel has returned. A live model of the same name is a *DuplicateModelError.
 func (r *Recorder) OpenModel(name string, serves []Operation, source Source) (*Model, error) {
 	if name == "" || len(name) > maxModelName || !utf8.ValidString(name) {
 		return nil, fmt.Errorf("metrics: model name %.64q has %d bytes; give 1 to %d bytes of UTF-8", name, len(name), maxModelName)
