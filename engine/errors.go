@@ -31,7 +31,7 @@ type ContextError struct {
 	PromptTokens int  // or fewer than there are, if AtLeast
 	AtLeast      bool // the text was too long to be worth cutting into tokens
 	MaxTokens    int  // asked for; 0: as many as fit
-	Context      int // most tokens of prompt and answer together
+	Context      int  // most tokens of prompt and answer together
 }
 
 func (e *ContextError) Error() string {
@@ -90,7 +90,10 @@ func contextError(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		kind = errDeadline
 	}
-	return fmt.Errorf("%w: %w", kind, context.Cause(ctx))
+	if cause := context.Cause(ctx); cause != ctx.Err() { // a cause of the caller's own; the context's error still tells which kind it is
+		return fmt.Errorf("%w: %w: %w", kind, ctx.Err(), cause)
+	}
+	return fmt.Errorf("%w: %w", kind, ctx.Err())
 }
 
 // failReason sorts an error into the closed list that metrics count.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"iter"
+	"strings"
 	"sync"
 
 	"github.com/paddock-go/paddock/internal/sample"
@@ -105,6 +106,7 @@ func (s *Stream) token(e entry) Token {
 func (s *Stream) run() (Result, error) {
 	defer s.Close()
 	r := Result{Choices: make([]Answer, s.Choices())}
+	texts := make([]strings.Builder, s.Choices())
 	for {
 		t, ok, err := s.Next()
 		if err != nil {
@@ -114,11 +116,14 @@ func (s *Stream) run() (Result, error) {
 			break
 		}
 		a := &r.Choices[t.Choice]
-		a.Text += t.Text
+		texts[t.Choice].WriteString(t.Text)
 		a.Tokens = append(a.Tokens, t)
 		if t.Finish != FinishNone {
 			a.Finish = t.Finish
 		}
+	}
+	for i := range r.Choices {
+		r.Choices[i].Text = texts[i].String()
 	}
 	r.Text, r.Finish, r.Usage = r.Choices[0].Text, r.Choices[0].Finish, s.Usage()
 	return r, nil

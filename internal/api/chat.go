@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/paddock-go/paddock/engine"
@@ -17,14 +18,16 @@ type chatReply struct {
 }
 
 type chatChoice struct {
-	Index   int `json:"index"`
-	Message struct {
-		Role    string  `json:"role"`
-		Content string  `json:"content"`
-		Refusal *string `json:"refusal"`
-	} `json:"message"`
+	Index    int           `json:"index"`
+	Message  chatMessage   `json:"message"`
 	Logprobs *chatLogprobs `json:"logprobs"`
 	Finish   *string       `json:"finish_reason"`
+}
+
+type chatMessage struct {
+	Role    string  `json:"role"`
+	Content string  `json:"content"`
+	Refusal *string `json:"refusal"`
 }
 
 type chatChunk struct {
@@ -33,7 +36,7 @@ type chatChunk struct {
 	Created int64             `json:"created"`
 	Model   string            `json:"model"`
 	Choices []chatChunkChoice `json:"choices"`
-	Usage   *usage            `json:"usage,omitempty"`
+	Usage   any               `json:"usage,omitempty"`
 }
 
 type chatChunkChoice struct {
@@ -63,17 +66,18 @@ func serveChat(x *exchange) *refusal {
 	if p.wantLogprobs {
 		p.req.Logprobs = 1 + max(p.topLogprobs, 0)
 	}
-	s, err := x.h.e.Submit(x.r.Context(), p.req)
-	if err != nil {
-		return refused(err)
+	p.req.TemplateArgs = p.templateArgs()
+	s, f := x.open(p)
+	if f != nil {
+		return f
 	}
 	defer s.Close()
 	c := &chat{x: x, s: s, p: p, chunk: chatChunk{
 		ID: newID("chatcmpl-"), Object: "chat.completion.chunk", Created: time.Now().Unix(), Model: x.h.o.Names[0],
-		Choices: make([]chatChunkChoice, 1),
+		Choices: make([]chatChunkChoice, 1), Usage: p.pendingUsage(),
 	}}
 	if p.stream {
-		return c.stream()
+		return x.stream(s, p, c)
 	}
 	return c.whole()
 }
@@ -88,29 +92,26 @@ type chat struct {
 
 // whole answers with one JSON object.
 func (c *chat) whole() *refusal {
-	choices := make([]chatChoice, c.s.Choices())
+	choices, texts := make([]chatChoice, c.s.Choices()), make([]strings.Builder, c.s.Choices())
 	for i := range choices {
 		choices[i].Index, choices[i].Message.Role = i, "assistant"
 		if c.p.wantLogprobs {
 			choices[i].Logprobs = &chatLogprobs{Content: []chatLogprobTop{}}
 		}
 	}
-	for {
-		t, ok, err := c.s.Next()
-		if err != nil {
-			return refused(err)
-		}
-		if !ok {
-			break
-		}
+	f := c.x.read(c.s, func(t engine.Token) {
 		ch := &choices[t.Choice]
-		ch.Message.Content += t.Text
+		texts[t.Choice].WriteString(t.Text)
 		if c.p.wantLogprobs && shown(t) {
 			ch.Logprobs.Content = append(ch.Logprobs.Content, c.x.h.chatLogprobs(t))
 		}
-		if name := finishName(t.Finish); name != nil {
-			ch.Finish = name
-		}
+		ch.Finish = finishName(t.Finish)
+	})
+	if f != nil {
+		return f
+	}
+	for i := range choices {
+		choices[i].Message.Content = texts[i].String()
 	}
 	c.x.reply(http.StatusOK, chatReply{
 		ID: c.chunk.ID, Object: "chat.completion", Created: c.chunk.Created, Model: c.chunk.Model,
@@ -119,57 +120,34 @@ func (c *chat) whole() *refusal {
 	return nil
 }
 
-// stream answers with server-sent events: the role of each choice at once, then
-// text as it comes, then the usage if asked for.
-func (c *chat) stream() *refusal {
-	c.x.begin()
-	empty := ""
+// head gives each choice its role.
+func (c *chat) head() {
 	for i := range c.s.Choices() {
-		c.send(chatChunkChoice{Index: i, Delta: chatDelta{Role: "assistant", Content: &empty}})
+		c.send(chatChunkChoice{Index: i, Delta: chatDelta{Role: "assistant", Content: new("")}})
 	}
-	c.x.flush()
-	left := c.s.Choices()
-	for left > 0 {
-		t, ok, err := c.s.Next()
-		if err != nil {
-			return refused(err)
-		}
-		if !ok {
-			break
-		}
-		out := chatChunkChoice{Index: t.Choice}
-		if t.Text != "" {
-			out.Delta.Content = &t.Text
-		}
-		if c.p.wantLogprobs && shown(t) {
-			out.Logprobs = &chatLogprobs{Content: []chatLogprobTop{c.x.h.chatLogprobs(t)}}
-		}
-		if t.Finish != engine.FinishNone {
-			left--
-		}
-		if left == 0 {
-			c.x.finish() // what follows is the end of the reply
-		}
-		if out.Delta.Content != nil || out.Logprobs != nil {
-			c.send(out)
-		}
-		if name := finishName(t.Finish); name != nil {
-			c.send(chatChunkChoice{Index: t.Choice, Finish: name})
-		}
-		if left > 0 && !c.s.Buffered() && !c.x.flush() {
-			return refused(engine.ErrAborted)
-		}
-	}
-	if c.p.includeUsage {
-		c.chunk.Choices, c.chunk.Usage = []chatChunkChoice{}, usageOf(c.s.Usage())
-		c.x.event(c.chunk)
-	}
-	c.x.line([]byte("[DONE]"))
-	c.x.flush()
-	return nil
 }
 
-// send writes a chunk of one choice. A client that has gone shows at the flush.
+func (c *chat) token(t engine.Token) {
+	out := chatChunkChoice{Index: t.Choice}
+	if t.Text != "" {
+		out.Delta.Content = &t.Text
+	}
+	if c.p.wantLogprobs && shown(t) {
+		out.Logprobs = &chatLogprobs{Content: []chatLogprobTop{c.x.h.chatLogprobs(t)}}
+	}
+	if out.Delta.Content != nil || out.Logprobs != nil {
+		c.send(out)
+	}
+	if name := finishName(t.Finish); name != nil { // in a chunk of its own, as the official API has it
+		c.send(chatChunkChoice{Index: t.Choice, Finish: name})
+	}
+}
+
+func (c *chat) tail(u *usage) {
+	c.chunk.Choices, c.chunk.Usage = []chatChunkChoice{}, u
+	c.x.event(c.chunk)
+}
+
 func (c *chat) send(choice chatChunkChoice) {
 	c.chunk.Choices[0] = choice
 	c.x.event(c.chunk)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/paddock-go/paddock/engine"
 )
@@ -15,7 +16,7 @@ type completionReply struct {
 	Created int64              `json:"created"`
 	Model   string             `json:"model"`
 	Choices []completionChoice `json:"choices"`
-	Usage   *usage             `json:"usage,omitempty"`
+	Usage   any                `json:"usage,omitempty"`
 }
 
 type completionChoice struct {
@@ -32,25 +33,6 @@ type completionLogprobs struct {
 	Offsets  []int                `json:"text_offset"`
 }
 
-func validUTF8(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
-
-// add appends one token, whose text begins at offset.
-func (l *completionLogprobs) add(h *handler, t engine.Token, offset int) {
-	l.Tokens = append(l.Tokens, validUTF8(h.e.TokenBytes(t.ID)))
-	l.Logprobs = append(l.Logprobs, finite(t.Logprob))
-	l.Offsets = append(l.Offsets, offset)
-	var top map[string]float32
-	if len(t.Top) > 0 {
-		top = make(map[string]float32, len(t.Top))
-		for _, a := range t.Top {
-			if name := validUTF8(h.e.TokenBytes(a.ID)); top[name] == 0 { // likeliest first: the best of equal texts stays
-				top[name] = finite(a.Logprob)
-			}
-		}
-	}
-	l.Top = append(l.Top, top)
-}
-
 // serveCompletion is POST /v1/completions.
 func serveCompletion(x *exchange) *refusal {
 	p, f := parse(x, completionFields)
@@ -60,23 +42,23 @@ func serveCompletion(x *exchange) *refusal {
 	if p.req.Prompt == "" && p.req.Tokens == nil {
 		return invalid("prompt", "is missing or empty")
 	}
-	if p.bestOf != 0 && p.bestOf != int64(max(p.req.N, 1)) {
-		return invalid("best_of", "is %d; only the value of n (%d) is served", p.bestOf, max(p.req.N, 1))
+	if n := max(p.req.N, 1); p.bestOf != 0 && p.bestOf != n {
+		return invalid("best_of", "is %d; only the value of n (%d) is served", p.bestOf, n)
 	}
 	if p.req.MaxTokens == 0 {
 		p.req.MaxTokens = max(defaultCompletionTokens, p.req.MinTokens)
 	}
-	s, err := x.h.e.Submit(x.r.Context(), p.req)
-	if err != nil {
-		return refused(err)
+	s, f := x.open(p)
+	if f != nil {
+		return f
 	}
 	defer s.Close()
 	c := &completion{x: x, s: s, p: p, offsets: make([]int, s.Choices()), out: completionReply{
 		ID: newID("cmpl-"), Object: "text_completion", Created: time.Now().Unix(), Model: x.h.o.Names[0],
-		Choices: make([]completionChoice, 1),
+		Choices: make([]completionChoice, 1), Usage: p.pendingUsage(),
 	}}
 	if p.stream {
-		return c.stream()
+		return x.stream(s, p, c)
 	}
 	return c.whole()
 }
@@ -87,79 +69,75 @@ type completion struct {
 	s       *engine.Stream
 	p       *params
 	out     completionReply
-	offsets []int // by choice: characters of text so far
-}
-
-// take adds a token to a choice.
-func (c *completion) take(ch *completionChoice, t engine.Token) {
-	ch.Text += t.Text
-	if c.p.req.Logprobs > 0 && shown(t) {
-		if ch.Logprobs == nil {
-			ch.Logprobs = &completionLogprobs{}
-		}
-		ch.Logprobs.add(c.x.h, t, c.offsets[t.Choice])
-	}
-	c.offsets[t.Choice] += len([]rune(t.Text))
-	if name := finishName(t.Finish); name != nil {
-		ch.Finish = name
-	}
+	offsets []int // by choice: characters that its tokens have begun so far
 }
 
 // whole answers with one JSON object.
 func (c *completion) whole() *refusal {
-	choices := make([]completionChoice, c.s.Choices())
+	choices, texts := make([]completionChoice, c.s.Choices()), make([]strings.Builder, c.s.Choices())
 	for i := range choices {
 		choices[i].Index = i
 	}
-	for {
-		t, ok, err := c.s.Next()
-		if err != nil {
-			return refused(err)
-		}
-		if !ok {
-			break
-		}
-		c.take(&choices[t.Choice], t)
+	f := c.x.read(c.s, func(t engine.Token) {
+		ch := &choices[t.Choice]
+		texts[t.Choice].WriteString(t.Text)
+		c.logprobs(ch, t)
+		ch.Finish = finishName(t.Finish)
+	})
+	if f != nil {
+		return f
+	}
+	for i := range choices {
+		choices[i].Text = texts[i].String()
 	}
 	c.out.Choices, c.out.Usage = choices, usageOf(c.s.Usage())
 	c.x.reply(http.StatusOK, c.out)
 	return nil
 }
 
-// stream answers with server-sent events.
-func (c *completion) stream() *refusal {
-	c.x.begin()
-	c.x.flush()
-	left := c.s.Choices()
-	for left > 0 {
-		t, ok, err := c.s.Next()
-		if err != nil {
-			return refused(err)
-		}
-		if !ok {
-			break
-		}
-		ch := completionChoice{Index: t.Choice}
-		c.take(&ch, t)
-		if ch.Finish != nil {
-			left--
-		}
-		if left == 0 {
-			c.x.finish() // what follows is the end of the reply
-		}
-		if ch.Text != "" || ch.Logprobs != nil || ch.Finish != nil {
-			c.out.Choices[0] = ch
-			c.x.event(c.out)
-		}
-		if left > 0 && !c.s.Buffered() && !c.x.flush() {
-			return refused(engine.ErrAborted)
-		}
-	}
-	if c.p.includeUsage {
-		c.out.Choices, c.out.Usage = []completionChoice{}, usageOf(c.s.Usage())
+func (c *completion) head() {}
+
+func (c *completion) token(t engine.Token) {
+	ch := completionChoice{Index: t.Choice, Text: t.Text, Finish: finishName(t.Finish)}
+	c.logprobs(&ch, t)
+	if ch.Text != "" || ch.Logprobs != nil || ch.Finish != nil {
+		c.out.Choices[0] = ch
 		c.x.event(c.out)
 	}
-	c.x.line([]byte("[DONE]"))
-	c.x.flush()
-	return nil
+}
+
+func (c *completion) tail(u *usage) {
+	c.out.Choices, c.out.Usage = []completionChoice{}, u
+	c.x.event(c.out)
+}
+
+// logprobs appends a token to those of a choice, if they are asked for.
+func (c *completion) logprobs(ch *completionChoice, t engine.Token) {
+	if c.p.req.Logprobs == 0 || !shown(t) {
+		return
+	}
+	if ch.Logprobs == nil {
+		ch.Logprobs = &completionLogprobs{}
+	}
+	l, h := ch.Logprobs, c.x.h
+	bytes := h.e.TokenBytes(t.ID)
+	l.Tokens = append(l.Tokens, validUTF8(bytes))
+	l.Logprobs = append(l.Logprobs, finite(t.Logprob))
+	l.Offsets = append(l.Offsets, c.offsets[t.Choice])
+	for _, b := range bytes { // a token may hold part of a character
+		if utf8.RuneStart(b) {
+			c.offsets[t.Choice]++
+		}
+	}
+	var top map[string]float32
+	if len(t.Top) > 0 {
+		top = make(map[string]float32, len(t.Top))
+	}
+	for _, a := range t.Top { // likeliest first: the best of equal texts stays
+		name := validUTF8(h.e.TokenBytes(a.ID))
+		if _, ok := top[name]; !ok {
+			top[name] = finite(a.Logprob)
+		}
+	}
+	l.Top = append(l.Top, top)
 }

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
 
@@ -13,9 +11,11 @@ import (
 var completionFields = slices.Concat(shared, []paramField{
 	{"prompt", setPrompt},
 	{"logprobs", setCompletionLogprobs},
-	{"best_of", func(p *params, v value) (err error) { p.bestOf, err = v.integer(1, engine.MaxChoices); return }},
-	{"echo", refuseUnless(notServed, "false")},
-	{"suffix", refuseUnless(notServed, `""`)},
+	{"best_of", setInt(1, engine.MaxChoices, func(p *params) *int { return &p.bestOf })},
+
+	// Not served.
+	{"echo", refuseUnless("false")},
+	{"suffix", refuseUnless(`""`)},
 })
 
 // defaultCompletionTokens is the official API's default of max_tokens.
@@ -29,35 +29,41 @@ func setCompletionLogprobs(p *params, v value) error {
 
 // setPrompt takes the prompt's four forms: a string, an array of one string,
 // token ids, an array of one array of token ids.
-func setPrompt(p *params, v value) error {
-	switch v.raw[0] {
-	case '"':
-		s, err := v.str()
-		p.req.Prompt = s
+func setPrompt(p *params, v value) (err error) {
+	if v.string() {
+		p.req.Prompt, err = v.str()
 		return err
-	case '[':
-		return array(v.raw, func(i int, raw json.RawMessage) error {
-			inner := value{fmt.Sprintf("%s[%d]", v.name, i), raw}
-			if i > 0 && p.req.Tokens == nil || i > 0 && (raw[0] == '[' || raw[0] == '"') {
-				return invalid(v.name, "has several prompts; send one request for each")
-			}
-			switch raw[0] {
-			case '"':
-				return setPrompt(p, inner)
-			case '[':
-				p.req.Tokens = []int32{}
-				return array(raw, func(j int, raw json.RawMessage) error {
-					return appendToken(p, value{fmt.Sprintf("%s[%d]", inner.name, j), raw})
-				})
-			}
-			return appendToken(p, inner)
-		})
 	}
-	return v.wrong("a string, an array of one string, or token ids")
+	if !v.array() {
+		return v.wrong("a string, an array of one string, or token ids")
+	}
+	first, n := value{}, 0
+	if err := v.elements(func(e value) error {
+		if n++; n == 1 {
+			first = e
+		}
+		return nil
+	}); err != nil || n == 0 {
+		return err
+	}
+	if !first.string() && !first.array() {
+		return setTokens(p, v)
+	}
+	if n > 1 {
+		return invalid(v.path(), "has %d prompts; send one request for each", n)
+	}
+	if first.string() {
+		p.req.Prompt, err = first.str()
+		return err
+	}
+	return setTokens(p, first)
 }
 
-func appendToken(p *params, v value) error {
-	id, err := v.integer(0, math.MaxInt32)
-	p.req.Tokens = append(p.req.Tokens, int32(id))
-	return err
+func setTokens(p *params, v value) error {
+	p.req.Tokens = []int32{}
+	return v.elements(func(e value) error {
+		id, err := e.integer(0, math.MaxInt32)
+		p.req.Tokens = append(p.req.Tokens, int32(id))
+		return err
+	})
 }

@@ -10,8 +10,10 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/paddock-go/paddock/engine"
 	"github.com/paddock-go/paddock/metrics"
 )
 
@@ -25,9 +27,11 @@ type exchange struct {
 	r   *http.Request
 	rt  route
 	id  string
-	rec *metrics.Record // nil: not observed, or by an edge further out
-	own bool            // rec is this exchange's to finish
-	ctl bool            // the reply has begun
+	rec *metrics.Record // nil: the route is not observed
+	own bool            // rec is this exchange's to finish, not an edge's further out
+
+	begun bool // the reply has begun
+	lost  bool // the client takes no more of it
 }
 
 func newExchange(h *handler, w http.ResponseWriter, r *http.Request, rt route) *exchange {
@@ -103,6 +107,8 @@ func (x *exchange) body() ([]byte, *refusal) {
 		return nil, x.tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, invalid("", "the body did not arrive within %v", x.h.o.BodyTimeout)
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+		return nil, x.refused(engine.ErrAborted)
 	case err != nil:
 		return nil, invalid("", "the body can't be read: %v", err)
 	}
@@ -124,10 +130,7 @@ func (x *exchange) refuse(f *refusal) {
 	if x.rec != nil {
 		x.rec.Fail = f.reason
 	}
-	if f.reason == metrics.Disconnect {
-		return // nobody reads it; close finishes the record
-	}
-	if x.ctl {
+	if x.begun {
 		x.finish()
 		x.event(f.body())
 		x.flush()
@@ -150,11 +153,11 @@ func (x *exchange) reply(status int, v any) {
 	}
 	x.w.Header().Set("Content-Type", "application/json")
 	x.finish()
-	x.ctl = true
+	x.begun = true
 	x.deadline()
 	x.w.WriteHeader(status)
 	if x.r.Method != http.MethodHead {
-		_, _ = x.w.Write(append(b, '\n')) // a client that has gone is seen by close
+		_, _ = x.w.Write(append(b, '\n')) // to a client that has gone there is nothing to say
 	}
 }
 
@@ -170,10 +173,14 @@ func (x *exchange) finish() {
 	rec.InFlight(-1)
 }
 
-// close ends an exchange that nothing else has ended: its client went away.
+// close, deferred, ends an exchange that a panic cut short. The panic goes on: the
+// HTTP server logs it and drops the connection.
 func (x *exchange) close() {
-	if x.own && x.rec.Fail == metrics.NoFail {
-		x.rec.Fail = metrics.Disconnect
+	if !x.own {
+		return
+	}
+	if x.rec.Fail == metrics.NoFail {
+		x.rec.Fail = metrics.EngineError
 	}
 	x.finish()
 }

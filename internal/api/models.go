@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -49,16 +50,8 @@ func (h *handler) knows(name string) *refusal {
 	}
 	return &refusal{
 		reason: metrics.NotFound, kind: "invalid_request_error", code: "model_not_found", param: "model",
-		message: "no model " + clip(name) + "; served here: " + strings.Join(h.o.Names, ", "),
+		message: fmt.Sprintf("no model %q; served here: %s", clip(name), strings.Join(h.o.Names, ", ")),
 	}
-}
-
-// clip shortens a client's text for an error message.
-func clip(s string) string {
-	if len(s) > 100 {
-		s = strings.ToValidUTF8(s[:100], "") + "…"
-	}
-	return "\"" + s + "\""
 }
 
 func serveHealth(x *exchange) *refusal {
@@ -68,7 +61,10 @@ func serveHealth(x *exchange) *refusal {
 
 func serveReady(x *exchange) *refusal {
 	if !x.h.e.Ready() {
-		return &refusal{reason: metrics.Draining, kind: "server_error", code: "not_ready", message: "the engine takes no requests now"}
+		return &refusal{
+			reason: metrics.Draining, kind: "server_error", code: "not_ready", message: "the engine takes no requests now",
+			header: http.Header{"Retry-After": {"1"}},
+		}
 	}
 	x.reply(http.StatusOK, map[string]string{"status": "ready"})
 	return nil

@@ -1,11 +1,8 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/paddock-go/paddock/engine"
@@ -15,169 +12,23 @@ import (
 type params struct {
 	model        string
 	req          engine.Request
+	maxTokens    int // max_tokens; 0: not given
+	maxAnswer    int // max_completion_tokens; 0: not given
 	stream       bool
 	includeUsage bool
-	streamOpts   bool // stream_options was given
-	wantLogprobs bool // chat: logprobs
-	topLogprobs  int  // chat: top_logprobs; -1: not given
-	bestOf       int64
+	streamOpts   bool            // stream_options was given
+	wantLogprobs bool            // chat: logprobs
+	topLogprobs  int             // chat: top_logprobs; -1: not given
+	effort       json.RawMessage // chat: reasoning_effort
+	bestOf       int
 }
 
 type paramField = field[params]
 
-// The setters that both routes share. Bounds are the official API's where it has
-// any.
-
-func setModel(p *params, v value) (err error) { p.model, err = v.str(); return }
-
-func setFloat(least, most float64, at func(*params) *float32) func(*params, value) error {
-	return func(p *params, v value) (err error) { *at(p), err = v.number(least, most); return }
-}
-
-func setInt(least, most int64, at func(*params) *int) func(*params, value) error {
-	return func(p *params, v value) error {
-		n, err := v.integer(least, most)
-		*at(p) = int(n)
-		return err
-	}
-}
-
-func setBool(at func(*params) *bool) func(*params, value) error {
-	return func(p *params, v value) (err error) { *at(p), err = v.boolean(); return }
-}
-
-func setTopP(p *params, v value) (err error) {
-	if p.req.TopP, err = v.number(0, 1); err == nil && p.req.TopP == 0 {
-		p.req.TopP = math.SmallestNonzeroFloat32 // 0 keeps the likeliest token alone, as the limit says
-	}
-	return err
-}
-
-func setTopK(p *params, v value) error {
-	n, err := v.integer(-1, math.MaxInt32)
-	p.req.TopK = int(max(n, 0)) // -1, as elsewhere: all
-	return err
-}
-
-func setSeed(p *params, v value) error {
-	n, err := v.integer(math.MinInt64, math.MaxInt64)
-	p.req.Seed = &n
-	return err
-}
-
-func setStop(p *params, v value) error {
-	if v.raw[0] == '"' {
-		s, err := v.str()
-		p.req.Stop = []string{s}
-		return err
-	}
-	if v.raw[0] != '[' {
-		return v.wrong("a string or an array of strings")
-	}
-	return array(v.raw, func(i int, raw json.RawMessage) error {
-		if i >= engine.MaxStops {
-			return invalid(v.name, "has more than %d entries", engine.MaxStops)
-		}
-		s, err := value{fmt.Sprintf("%s[%d]", v.name, i), raw}.str()
-		p.req.Stop = append(p.req.Stop, s)
-		return err
-	})
-}
-
-func setStopTokens(p *params, v value) error {
-	if v.raw[0] != '[' {
-		return v.wrong("an array of token ids")
-	}
-	return array(v.raw, func(i int, raw json.RawMessage) error {
-		if i >= engine.MaxStopTokens {
-			return invalid(v.name, "has more than %d entries", engine.MaxStopTokens)
-		}
-		id, err := value{fmt.Sprintf("%s[%d]", v.name, i), raw}.integer(0, math.MaxInt32)
-		p.req.StopTokens = append(p.req.StopTokens, int32(id))
-		return err
-	})
-}
-
-func setLogitBias(p *params, v value) error {
-	if v.raw[0] != '{' {
-		return v.wrong("an object of token ids and amounts")
-	}
-	p.req.LogitBias = make(map[int32]float32)
-	return object(v.raw, func(name string, raw json.RawMessage) error {
-		if len(p.req.LogitBias) >= engine.MaxLogitBias {
-			return invalid(v.name, "has more than %d entries", engine.MaxLogitBias)
-		}
-		id, err := strconv.ParseInt(name, 10, 32)
-		if err != nil {
-			return invalid(v.name, "%s is no token id", clip(name))
-		}
-		amount, err := value{v.name + "." + name, raw}.number(-100, 100)
-		p.req.LogitBias[int32(id)] = amount
-		return err
-	})
-}
-
-func setStreamOptions(p *params, v value) error {
-	if v.raw[0] != '{' {
-		return v.wrong("an object")
-	}
-	p.streamOpts = true
-	return object(v.raw, func(name string, raw json.RawMessage) (err error) {
-		inner := value{v.name + "." + name, raw}
-		switch {
-		case string(raw) == "null":
-			return nil
-		case name == "include_usage":
-			p.includeUsage, err = inner.boolean()
-			return err
-		case name == "include_obfuscation": // padding against traffic analysis: none is added
-			_, err = inner.boolean()
-			return err
-		}
-		return invalid(clip(inner.name), "this field is not known; remove it")
-	})
-}
-
-func setTemplateArgs(p *params, v value) error {
-	if v.raw[0] != '{' {
-		return v.wrong("an object")
-	}
-	p.req.TemplateArgs = v.raw
-	return nil
-}
-
-func setCacheSalt(p *params, v value) (err error) {
-	if p.req.CacheScope, err = v.str(); len(p.req.CacheScope) > 256 {
-		return invalid(v.name, "has %d bytes, at most 256 are allowed", len(p.req.CacheScope))
-	}
-	return err
-}
-
-// accept takes a field that has no effect here: it describes the request, or asks
-// for something that is kept anyway.
-func accept(*params, value) error { return nil }
-
-// refuseUnless refuses a field unless its value, spaces aside, is one of those
-// that ask for nothing.
-func refuseUnless(why string, harmless ...string) func(*params, value) error {
-	return func(_ *params, v value) error {
-		var b bytes.Buffer
-		if json.Compact(&b, v.raw) == nil {
-			for _, h := range harmless {
-				if b.String() == h {
-					return nil
-				}
-			}
-		}
-		return invalid(v.name, "%s", why)
-	}
-}
-
-const notServed = "this is not served; remove it"
-
-// shared are the rows of both routes' tables.
+// shared are the rows of both routes' tables. Bounds are the official API's where
+// it has any.
 var shared = []paramField{
-	{"model", setModel},
+	{"model", setString(func(p *params) *string { return &p.model })},
 	{"stream", setBool(func(p *params) *bool { return &p.stream })},
 	{"stream_options", setStreamOptions},
 	{"temperature", setFloat(0, 2, func(p *params) *float32 { return &p.req.Temperature })},
@@ -188,12 +39,12 @@ var shared = []paramField{
 	{"presence_penalty", setFloat(-2, 2, func(p *params) *float32 { return &p.req.PresencePenalty })},
 	{"frequency_penalty", setFloat(-2, 2, func(p *params) *float32 { return &p.req.FrequencyPenalty })},
 	{"logit_bias", setLogitBias},
-	{"max_tokens", setInt(1, math.MaxInt32, func(p *params) *int { return &p.req.MaxTokens })},
+	{"max_tokens", setInt(1, math.MaxInt32, func(p *params) *int { return &p.maxTokens })},
 
 	// Beyond the official API.
 	{"top_k", setTopK},
 	{"min_p", setFloat(0, 1, func(p *params) *float32 { return &p.req.MinP })},
-	{"repetition_penalty", setFloat(math.SmallestNonzeroFloat32, 100, func(p *params) *float32 { return &p.req.RepetitionPenalty })},
+	{"repetition_penalty", setFloat(0.01, 100, func(p *params) *float32 { return &p.req.RepetitionPenalty })},
 	{"ignore_eos", setBool(func(p *params) *bool { return &p.req.IgnoreEOS })},
 	{"min_tokens", setInt(0, math.MaxInt32, func(p *params) *int { return &p.req.MinTokens })},
 	{"stop_token_ids", setStopTokens},
@@ -201,9 +52,9 @@ var shared = []paramField{
 	{"cache_salt", setCacheSalt},
 
 	// Accepted without effect.
-	{"user", accept},
-	{"metadata", accept},
-	{"store", refuseUnless("replies are not stored here; remove it", "true", "false")},
+	{"user", acceptString},
+	{"metadata", acceptObject},
+	{"store", acceptBool},
 }
 
 // parse reads an exchange's body by a route's table and checks what concerns both.
@@ -215,7 +66,7 @@ func parse(x *exchange, table []paramField) (*params, *refusal) {
 	p := &params{topLogprobs: -1}
 	p.req.Temperature = 1 // the official API's default
 	if err := decode(body, table, p); err != nil {
-		return nil, refused(err)
+		return nil, x.refused(err)
 	}
 	x.rec.Stream = p.stream
 	if p.model == "" {
@@ -227,6 +78,10 @@ func parse(x *exchange, table []paramField) (*params, *refusal) {
 	if p.streamOpts && !p.stream {
 		return nil, invalid("stream_options", "is only allowed with stream: true")
 	}
+	if p.maxTokens != 0 && p.maxAnswer != 0 && p.maxTokens != p.maxAnswer {
+		return nil, invalid("max_tokens", "is %d and max_completion_tokens, its newer name, is %d; give one of them", p.maxTokens, p.maxAnswer)
+	}
+	p.req.MaxTokens = max(p.maxTokens, p.maxAnswer)
 	p.req.Origin = x.rec.Origin
 	if t := x.h.o.Tenant; t != nil {
 		p.req.Tenant = t(x.r)
@@ -236,4 +91,21 @@ func parse(x *exchange, table []paramField) (*params, *refusal) {
 		p.req.CacheScope = s(x.r) + "\x00" + p.req.CacheScope
 	}
 	return p, nil
+}
+
+// open submits the request.
+func (x *exchange) open(p *params) (*engine.Stream, *refusal) {
+	s, err := x.h.e.Submit(x.r.Context(), p.req)
+	if err != nil {
+		return nil, x.refused(err)
+	}
+	return s, nil
+}
+
+// notServed is why a field is refused.
+const notServed = "this is not served; remove it"
+
+// tooMany refuses an array or object beyond its bound.
+func tooMany(v value, most int) error {
+	return invalid(v.path(), "has more than %d entries", most)
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 )
 
@@ -11,27 +12,34 @@ func (x *exchange) begin() {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no") // nginx: pass events on as they come
-	x.ctl = true
+	x.begun = true
 	x.w.WriteHeader(http.StatusOK)
 }
 
-// event writes one event and reports whether the client took it.
-func (x *exchange) event(v any) bool {
+// event writes one event. That the client is lost shows at the next flush.
+func (x *exchange) event(v any) {
 	b, err := json.Marshal(v)
-	if err != nil {
-		return false
+	if err != nil { // none of our types can fail; if one did, the client would wait for what never comes
+		x.lost = true
+		return
 	}
-	return x.line(b)
+	x.line(b)
 }
 
 // line writes one event of ready-made data.
-func (x *exchange) line(data []byte) bool {
+func (x *exchange) line(data []byte) {
 	x.deadline()
 	b := make([]byte, 0, len(data)+8)
 	b = append(append(append(b, "data: "...), data...), "\n\n"...)
-	_, err := x.w.Write(b)
-	return err == nil
+	if _, err := x.w.Write(b); err != nil {
+		x.lost = true
+	}
 }
 
-// flush sends what was written and reports whether that went well.
-func (x *exchange) flush() bool { return x.rc.Flush() == nil }
+// flush sends what was written and reports whether the client is still there.
+func (x *exchange) flush() bool {
+	if err := x.rc.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		x.lost = true
+	}
+	return !x.lost
+}

@@ -1,6 +1,10 @@
 package api
 
-import "github.com/paddock-go/paddock/engine"
+import (
+	"strings"
+
+	"github.com/paddock-go/paddock/engine"
+)
 
 // usage is the token counts of a reply.
 type usage struct {
@@ -33,6 +37,8 @@ func finishName(f engine.FinishReason) *string {
 
 // leastLogprob stands for minus infinity, which JSON lacks.
 const leastLogprob = -9999
+
+func validUTF8(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
 
 func finite(lp float32) float32 { return max(lp, leastLogprob) }
 
