@@ -1,0 +1,31 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestErrorsLeaveTheProbeAlive: bad lines are answered in order and the next one is
+// served.
+func TestErrorsLeaveTheProbeAlive(t *testing.T) {
+	d := openDoor(t)
+	for _, c := range []struct{ line, want string }{
+		{`{"op":"embed","model":"x","tokens":[1]}`, "unsupported op: embed"},
+		{`{"op":"schema"}`, "unsupported op: schema"},
+		{`not json`, "invalid character"},
+		{`{"op":"logits","tokens":[1]}`, "model is missing"},
+		{`{"op":"logits","model":"/does/not/exist.gguf","tokens":[1]}`, "no such file"},
+		{`{"op":"dequant","type":"q9","hex":""}`, "no format"},
+		{`{"op":"dequant","type":"q8_0","hex":"00"}`, "whole blocks"},
+		{`{"op":"template","template":"{{","input":{}}`, "line 1"},
+	} {
+		var v any
+		if msg := d.askRaw([]byte(c.line), &v); !strings.Contains(msg, c.want) {
+			t.Errorf("%s: %q, want %q", c.line, msg, c.want)
+		}
+	}
+	var got struct{ Text string }
+	if msg := d.askRaw([]byte(`{"op":"template","template":"{{ x }}","input":{"x":48.0}}`), &got); msg != "" || got.Text != "48.0" {
+		t.Errorf("after the errors: %q, %q", got.Text, msg)
+	}
+}
