@@ -91,13 +91,10 @@ func (s *Scheduler) try(q *Sequence) verdict {
 	}
 }
 
-// wait makes q wait for the owner of the page that it needs next, if that owner computes in this step. It does so with
-// q's rank if that is better than its own, hence now, even if its turn has not come.
+// wait makes q wait for the owner of the page that it needs next, if that owner computes in this step. The owner acts with
+// q's rank from here, so its turn has come if it had not.
 func (s *Scheduler) wait(q *Sequence, m kvcache.Match) bool {
 	o := s.live[SeqID(m.Owner)]
-	if q.rank().compare(o.best) < 0 {
-		o.best = q.rank()
-	}
 	if o.rows == 0 && !s.giveChunk(o) {
 		return false
 	}

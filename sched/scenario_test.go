@@ -21,7 +21,7 @@ import (
 //	draft 1 right=2 wrong=1 what the caller guesses for sequence 1
 //	stop 1 [reason=stop]    its next token is its last
 //	fail                    plan, then cancel all that is planned: the step failed
-//	cancel 1 [reason=abort] / park 1 / unpark 1 / drain / wait ms=
+//	cancel 1 2 [reason=abort] / park 1 / unpark 1 / drain / wait ms=
 //	show                    every live sequence, by id
 //	stats                   the counters that are not 0
 func TestScenarios(t *testing.T) {
@@ -81,10 +81,17 @@ func (m *sim) do(t *testing.T, c *datadriven.Command) string {
 		}
 		return text + m.takeEnded()
 	case "cancel":
-		if m.live[id()] == nil && !m.s.Cancel(id(), ReasonAbort) {
-			return "not live"
+		r := reasonOf(t, c.String("reason", "abort"))
+		for i := range max(1, len(c.Args)) {
+			n, err := strconv.Atoi(c.Arg(t, i))
+			if err != nil {
+				t.Fatalf("%s: %v", c.Pos, err)
+			}
+			if m.live[SeqID(n)] == nil && !m.s.Cancel(SeqID(n), r) {
+				return "not live"
+			}
+			m.cancel(SeqID(n), r)
 		}
-		m.cancel(id(), reasonOf(t, c.String("reason", "abort")))
 		return m.takeEnded()
 	case "park", "unpark":
 		if !m.s.Park(id(), c.Name == "park") {
