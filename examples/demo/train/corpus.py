@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 
 import bpe
 import heldout
@@ -13,6 +14,7 @@ RUN = os.path.join(questions.HERE, "run")
 TEMPLATE = ("{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}{% endfor %}"
             "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}")
 LIMIT = 2048
+NAMED = re.compile(r"(paddock_|gen_ai_|target_info|process_start)")
 
 
 def prompt_text(question, system=None):
@@ -47,11 +49,16 @@ def text_of(doc):
     return "\n".join([doc[1] or ""] + [t for turn in doc[2] for t in turn])
 
 
+# Weights in the loss. A metric's name decides the answer, so its tokens count double; a story could go on in many ways,
+# and that noise would drown the questions.
+NAME, PLAIN, LOOSE, LOOSE_FROM = 2.0, 1.0, 0.3, 60
+
+
 def encode(tok, doc):
-    """-> (ids, learn): learn[i] says whether ids[i] counts in the loss."""
+    """-> (ids, learn): learn[i] is the weight of ids[i] in the loss, 0 for what is not learnt."""
     if doc[0] == "plain":
         ids = tok.encode(doc[1]) + [tok.end]
-        return ids[:LIMIT], [True] * len(ids[:LIMIT])
+        return ids[:LIMIT], [LOOSE] * len(ids[:LIMIT])
     ids, learn = [], []
     system = doc[1]
     for question, answer in doc[2]:
@@ -59,7 +66,9 @@ def encode(tok, doc):
         tail = tok.encode(answer) + [tok.end]
         after = tok.encode("\n")
         ids += head + tail + after
-        learn += [False] * len(head) + [True] * len(tail) + [False] * len(after)
+        named = len(tok.encode(answer.split(" ")[0])) if NAMED.match(answer) else 0
+        weight = LOOSE if len(tail) > LOOSE_FROM and not named else PLAIN
+        learn += [0.0] * len(head) + [NAME] * named + [weight] * (len(tail) - named) + [0.0] * len(after)
         system = None
     return ids[:LIMIT], learn[:LIMIT]
 

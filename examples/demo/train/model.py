@@ -147,8 +147,9 @@ class Llama(torch.nn.Module):
     def logits(self, ids, cache=None, start=0):
         return F.linear(self.hidden(ids, cache, start), self.embed)
 
-    def loss(self, ids, targets):
-        """Mean cross entropy where targets >= 0; the output product is computed for those rows alone."""
+    def loss(self, ids, targets, weights):
+        """Weighted sum of cross entropies where weights > 0; the output product is computed for those rows alone."""
         rows = self.hidden(ids).reshape(-1, self.shape["width"])
-        keep = (targets.reshape(-1) >= 0).nonzero().squeeze(1)
-        return F.cross_entropy(F.linear(rows[keep], self.embed), targets.reshape(-1)[keep])
+        keep = (weights.reshape(-1) > 0).nonzero().squeeze(1)
+        each = F.cross_entropy(F.linear(rows[keep], self.embed), targets.reshape(-1)[keep], reduction="none")
+        return each @ weights.reshape(-1)[keep]

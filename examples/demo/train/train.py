@@ -60,13 +60,15 @@ def rate_at(step, steps, decay):
 
 
 def tensors(tok, docs):
+    """-> ids, targets and weights, each (documents, time), padded on the right."""
     longest = max(len(ids) for ids, _ in docs)
     ids = torch.full((len(docs), longest), tok.pad, dtype=torch.long)
-    targets = torch.full((len(docs), longest), -1, dtype=torch.long)
+    targets, weights = torch.zeros_like(ids), torch.zeros(len(docs), longest)
     for n, (row, learn) in enumerate(docs):
         ids[n, :len(row)] = torch.tensor(row)
-        targets[n, :len(row) - 1] = torch.tensor([t if keep else -1 for t, keep in zip(row[1:], learn[1:])])
-    return ids, targets
+        targets[n, :len(row) - 1] = torch.tensor(row[1:])
+        weights[n, :len(row) - 1] = torch.tensor(learn[1:])
+    return ids, targets, weights
 
 
 @torch.no_grad()
@@ -97,19 +99,18 @@ class Worker:
         self.todo = corpus.batches(self.data, self.tok, f"{self.seed}/{self.rank}", self.epoch, ROOM)
 
     def work(self):
-        """Gradient of the sum of losses over this worker's share of a step -> (sum of losses, how many, tokens)."""
+        """Gradient of the sum of losses over this worker's share of a step -> (sum of losses, their weight, tokens)."""
         if self.at + MICRO > len(self.todo):
             self.epoch, self.at = self.epoch + 1, 0
             self.fill()
         for p in self.params:
             p.grad.zero_()
-        total, count, seen = 0.0, 0, 0
+        total, count, seen = 0.0, 0.0, 0
         for docs in self.todo[self.at:self.at + MICRO]:
-            ids, targets = tensors(self.tok, docs)
-            weight = int((targets >= 0).sum())
-            loss = self.model.loss(ids, targets) * weight
+            ids, targets, weights = tensors(self.tok, docs)
+            loss = self.model.loss(ids, targets, weights)
             loss.backward()
-            total, count, seen = total + float(loss), count + weight, seen + ids.numel()
+            total, count, seen = total + float(loss), count + float(weights.sum()), seen + ids.numel()
         self.at += MICRO
         return total, count, seen
 
