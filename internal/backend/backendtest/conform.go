@@ -132,6 +132,21 @@ func RunLaw(t *testing.T, d backend.Device, seed uint64, poison func(backend.Run
 		}
 	}
 	together(t, m, d, prompts, want, poison)
+	fork(t, m, d, prompts[len(prompts)-2], want[len(prompts)-2], poison)
+}
+
+// fork computes the first half of a prompt once and the second half twice, on
+// the pages and on a copy of them, with other tokens on the first in between.
+func fork(t *testing.T, m *Random, d backend.Device, prompt []int32, want [][]float32, poison func(backend.Runner)) {
+	t.Helper()
+	l := limits(m.Prog, 32)
+	s := open(t, m, d, l, m.order(l), poison)
+	var first Seq
+	half := len(prompt) / 2
+	s.Step(Part{&first, prompt[:half], false})
+	second := s.Fork(&first)
+	s.Step(Part{&first, m.Tokens(len(prompt) - half), false})
+	same(t, m.Prog.Arch+" forked", want[len(prompt)-1:], s.Step(Part{second, prompt[half:], true}))
 }
 
 // alone runs a prompt in chunks and returns the logits after each of them, or

@@ -116,6 +116,20 @@ func (s *Session) Free(q *Seq) {
 	*q = Seq{}
 }
 
+// Fork returns a sequence that goes on from where q stands, on copies of its
+// pages.
+func (s *Session) Fork(q *Seq) *Seq {
+	f := &Seq{known: q.known}
+	var copies []backend.PageCopy
+	for i, from := range q.pages {
+		f.pages = append(f.pages, s.free[i])
+		copies = append(copies, backend.PageCopy{From: from, To: s.free[i]})
+	}
+	s.free = s.free[len(q.pages):]
+	s.runner.CopyPages(copies)
+	return f
+}
+
 // Argmax is the greedy choice: the largest logit, the lowest id of equals.
 func Argmax(logits []float32) int32 {
 	best := 0
