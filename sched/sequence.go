@@ -79,7 +79,6 @@ type Sequence struct {
 	reserve   int            // pages set aside for this sequence's part in a shared tail
 	turn      uint64         // round of the tenants' queue in which it was first admitted; 0: not yet
 	scheduled time.Duration
-	counted   bool  // its request's prompt is in the prompt counters
 	best      rank  // own rank or the best of those who wait for it
 	rows      int   // rows in the step being planned
 	drafts    int   // of those, rows of Draft

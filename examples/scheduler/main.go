@@ -58,7 +58,7 @@ func run(w io.Writer) error {
 			waiting = waiting[1:]
 			q := &sched.Sequence{
 				ID:        sched.SeqID(len(requests) - len(waiting)),
-				Tokens:    letters(r.prompt),
+				Tokens:    []rune(r.prompt),
 				MaxTokens: r.tokens,
 				Priority:  r.priority,
 				Arrival:   now,
@@ -77,7 +77,7 @@ func run(w io.Writer) error {
 
 		for _, o := range outcomes {
 			if o.Seq.State() == sched.StateEnded {
-				fmt.Fprintf(w, "request %d ends (%s) with %q\n", o.Seq.ID, o.Seq.Reason(), text(o.Seq.Tokens[o.Seq.PromptLen:]))
+				fmt.Fprintf(w, "request %d ends (%s) with %q\n", o.Seq.ID, o.Seq.Reason(), string(o.Seq.Tokens[o.Seq.PromptLen:]))
 			}
 		}
 		fmt.Fprintln(w)
@@ -107,19 +107,4 @@ func after(letter int32) int32 {
 		return 'a'
 	}
 	return letter + 1
-}
-
-func letters(s string) (tokens []int32) {
-	for _, r := range s {
-		tokens = append(tokens, r)
-	}
-	return tokens
-}
-
-func text(tokens []int32) string {
-	var s []rune
-	for _, t := range tokens {
-		s = append(s, t)
-	}
-	return string(s)
 }
