@@ -198,7 +198,6 @@ TEXT ·roundQ8x32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS limit<>+0(SB), Y13
 	VBROADCASTSS limit<>+4(SB), Y12
 	VMOVDQU unpack<>(SB), Y11
-	VMOVSS limit<>+8(SB), X10
 loop:
 	VMOVUPS (SI), Y0
 	VMOVUPS 32(SI), Y1
@@ -212,8 +211,8 @@ loop:
 	VPMAXUD Y7, Y6, Y6
 	VPMAXUD Y6, Y4, Y4
 	WIDEST(Y4, X4, X5)
+	VDIVSS X4, X13, X5         // 127 ÷ amax
 	VDIVSS X13, X4, X4         // d = amax ÷ 127
-	VDIVSS X4, X10, X5         // 1 ÷ d
 	VBROADCASTSS X5, Y15
 	VCVTPS2PH $0, X4, X4
 	VCVTPH2PS X4, X4

@@ -34,6 +34,7 @@ func (f block32) avx512(a *asm) {
 	}
 	x := a.reg('Z')
 	a.label("loop")
+	a.prefetch(f.bytes)
 	for r := range a.rows {
 		a.op("VPMULLD.BCST %s, %s, %s", a.s(r, 0), start, sums[0][r])
 		for p := 1; p < a.panels; p++ {
@@ -102,6 +103,7 @@ func (f block32) avx2(a *asm) {
 	sums := a.regs('Y', a.rows)
 	t := a.regs('Y', 3)
 	a.label("loop")
+	a.prefetch(f.bytes)
 	for p := range a.panels {
 		for h := range 2 {
 			f.half(a, p, h, flip, sums, t)

@@ -71,6 +71,7 @@ func (f kblock) avx512(a *asm) {
 	each(k.products, func(_, _ int, reg string) { a.zero(reg) })
 	a.op("MOVQ $4, AX")
 	a.label("chunk")
+	a.prefetch(f.chunk)
 	f.wide(a, &k)
 	a.op("ADDQ $%d, DI", f.chunk)
 	a.op("ADDQ $64, DX")
@@ -328,6 +329,9 @@ func (f kblock) avx2(a *asm) {
 			}
 			a.op("MOVQ $4, AX")
 			a.label(label("chunk", p, h))
+			if h == 0 && p == 0 {
+				a.prefetch(f.chunk)
+			}
 			f.half(a, &k, p, h)
 			a.op("ADDQ $%d, DI", f.chunk)
 			a.op("ADDQ $64, DX")
