@@ -91,18 +91,20 @@ func RoundBF16(dst, x []float32) {
 // QuantizeQ8x32 rounds x, padded with zeros to len(q), to signed bytes with a
 // scale per 32 values: with amax the largest magnitude of the block,
 //
-//	d = amax ÷ 127,  q = x × (1 ÷ d) to the nearest, ties to even, in ±127
+//	d = amax ÷ 127,  q = x × (127 ÷ amax) to the nearest, ties to even, in ±127
 //
-// and the stored scale is d rounded to f16. Each ÷ and × rounds to float32.
+// and the stored scale is d rounded to f16. Each ÷ and × rounds to float32. (As
+// the vector code of the engine that the golden data comes from: 1 ÷ d differs
+// from 127 ÷ amax in the last bit, which once in a while turns a tie.)
 // A q that is NaN is 0 (0 × ∞ in an all-zero or infinite block; the scale,
 // which is 0, infinite or NaN, then decides). len(q) is 32 × len(d). Safe for
 // concurrent use on distinct outputs.
 func QuantizeQ8x32(q []int8, d, x []float32) {
 	for b := range d {
 		qb, xb := block(q, x, b, 32)
-		scale := maxAbs(xb) / 127
-		quantize(qb, xb, 1/scale)
-		d[b] = half.F16ToF32(half.F16FromF32(scale))
+		amax := maxAbs(xb)
+		quantize(qb, xb, 127/amax)
+		d[b] = half.F16ToF32(half.F16FromF32(amax / 127))
 	}
 }
 

