@@ -37,6 +37,12 @@ type exchange struct {
 func newExchange(h *handler, w http.ResponseWriter, r *http.Request, rt route) *exchange {
 	x := &exchange{h: h, w: w, rc: http.NewResponseController(w), r: r, rt: rt, id: requestID(r)}
 	w.Header().Set("X-Request-Id", x.id)
+	if r.Body != nil && r.Body != http.NoBody {
+		// Also for a body that nobody reads: the HTTP server skips over it before the
+		// reply ends. A server that can't set deadlines (a test's recorder) has no slow
+		// clients.
+		_ = x.rc.SetReadDeadline(time.Now().Add(h.o.BodyTimeout))
+	}
 	if !rt.inference {
 		return x
 	}
@@ -98,8 +104,6 @@ func (x *exchange) body() ([]byte, *refusal) {
 	if x.r.ContentLength > maxBody {
 		return nil, x.tooLarge()
 	}
-	// A server that can't set deadlines (a test's recorder) has no slow clients.
-	_ = x.rc.SetReadDeadline(time.Now().Add(x.h.o.BodyTimeout))
 	b, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, maxBody))
 	var large *http.MaxBytesError
 	switch {
@@ -112,12 +116,17 @@ func (x *exchange) body() ([]byte, *refusal) {
 	case err != nil:
 		return nil, invalid("", "the body can't be read: %v", err)
 	}
-	_ = x.rc.SetReadDeadline(time.Time{})
+	_ = x.rc.SetReadDeadline(time.Time{}) // from here on reading only tells whether the client is there
 	return b, nil
 }
 
+// linger is how long the rest of a body that is too large is skipped over, so that
+// a client that sends all before it reads sees the reply.
+const linger = time.Second
+
 func (x *exchange) tooLarge() *refusal {
 	x.w.Header().Set("Connection", "close")
+	_ = x.rc.SetReadDeadline(time.Now().Add(linger))
 	return &refusal{
 		reason: metrics.TooLarge, kind: "invalid_request_error", code: "body_too_large",
 		message: "the body is larger than 8 MiB",
