@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/paddock-go/paddock/internal/quant"
+	"github.com/paddock-go/paddock/internal/race"
 )
 
 // Acts holds activation rows rounded for one kind of format, row major. Rows
@@ -80,6 +81,9 @@ func (k *Kernels) Round(a *Acts, r int, x []float32) {
 		panic(fmt.Sprintf("kern: %d values into row %d of %d × %d activations", len(x), r, a.Rows, a.Cols))
 	}
 	lo, hi := r*a.padded, (r+1)*a.padded
+	race.ReadSlice(x)
+	race.WriteSlice(a.values(r))
+	race.WriteSlice(a.quants(r))
 	switch a.Kind {
 	case quant.ActF32:
 		copy(a.f[lo:hi], x)
@@ -90,4 +94,20 @@ func (k *Kernels) Round(a *Acts, r int, x []float32) {
 	case quant.ActQ8x256:
 		k.vec.roundQ8x256(a.q[lo:hi], a.d[lo/256:hi/256], a.sub[lo/256*subSums:hi/256*subSums], x)
 	}
+}
+
+// values and quants are row r as floats or bytes, whichever the kind has. The
+// scales and sums beside them are written and read at the same times.
+func (a *Acts) values(r int) []float32 {
+	if a.f == nil {
+		return nil
+	}
+	return a.f[r*a.padded : (r+1)*a.padded]
+}
+
+func (a *Acts) quants(r int) []int8 {
+	if a.q == nil {
+		return nil
+	}
+	return a.q[r*a.padded : (r+1)*a.padded]
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/paddock-go/paddock/internal/num"
+	"github.com/paddock-go/paddock/internal/race"
 )
 
 // SpanKeys is the number of absolute positions of one attention span.
@@ -119,6 +120,9 @@ var portableAttend = attendFuncs{scores: scores, softmax: softmax, values: value
 // concurrent use with distinct scratch and outputs.
 func (k *Kernels) Attend(sc *AttendScratch, a *AttendArgs) {
 	a.check(sc)
+	if race.Enabled {
+		a.watch()
+	}
 	lo, hi := a.bounds()
 	nq := a.Rows * a.Heads
 	clear(sc.all.l[:nq])
@@ -149,6 +153,22 @@ func (a *AttendArgs) check(sc *AttendScratch) {
 	_, hi := a.bounds()
 	if need := (hi + GroupTokens - 1) / GroupTokens; need > len(a.Groups) {
 		panic(fmt.Sprintf("kern: attention up to position %d over %d groups of 16", hi, len(a.Groups)))
+	}
+}
+
+// watch tells the race detector what Attend reads of the cache and the queries;
+// it writes the outputs where the detector sees it.
+func (a *AttendArgs) watch() {
+	lo, hi := a.bounds()
+	for r := range a.Rows {
+		race.ReadSlice(a.Q[r*a.QStride:][:a.Heads*a.KDim])
+	}
+	for key := lo; key < hi; key++ {
+		g := int(a.Groups[key/GroupTokens])
+		race.ReadSlice(a.V[g*a.VStride+key%GroupTokens*a.VDim:][:a.VDim])
+		for d := range a.KDim {
+			race.ReadSlice(a.K[g*a.KStride+d*GroupTokens+key%GroupTokens:][:1])
+		}
 	}
 }
 

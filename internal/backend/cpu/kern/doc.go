@@ -23,3 +23,5 @@
 // are bounded by their arguments only: callers cut work into tiles that take
 // well under 100 µs, since assembly is not preempted.
 package kern
+
+//go:generate go run -C _asm . -out ..

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/paddock-go/paddock/internal/quant"
+	"github.com/paddock-go/paddock/internal/race"
 )
 
 // dotArgs is what a dot kernel takes: a rectangle of panels and activation
@@ -78,6 +79,9 @@ func (k *Kernels) Linear(sc *LinearScratch, m *Matrix, x *Acts, row0, row1, pane
 	if m.Rows < panel1*Lanes {
 		full-- // the last panel has fewer than 16 outputs
 	}
+	if race.Enabled {
+		watchLinear(m, x, row0, row1, panel0, panel1, out, stride)
+	}
 	a := &sc.args
 	x.bind(a)
 	a.blocks = uintptr(m.Format.Blocks(m.Cols))
@@ -104,6 +108,17 @@ func (k *Kernels) Linear(sc *LinearScratch, m *Matrix, x *Acts, row0, row1, pane
 		}
 	}
 	*a = dotArgs{} // keep no pointer alive
+}
+
+// watchLinear tells the race detector what Linear touches.
+func watchLinear(m *Matrix, x *Acts, row0, row1, panel0, panel1 int, out []float32, stride int) {
+	n := m.Format.PanelBytes(m.Cols)
+	race.ReadSlice(m.Data[panel0*n : panel1*n])
+	for r := row0; r < row1; r++ {
+		race.ReadSlice(x.values(r))
+		race.ReadSlice(x.quants(r))
+		race.WriteSlice(out[r*stride+panel0*Lanes : r*stride+min(panel1*Lanes, m.Rows)])
+	}
 }
 
 // job is one sweep over panels and rows with the tiles of a format.

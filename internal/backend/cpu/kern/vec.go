@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/paddock-go/paddock/internal/num"
+	"github.com/paddock-go/paddock/internal/race"
 )
 
 // vecFuncs are the kernels over one row, without checks. Slices of one call
@@ -78,6 +79,7 @@ func gelu(dst, gate, up []float32) {
 // distinct dst.
 func (k *Kernels) RMSNorm(dst, x, w []float32, eps float32) {
 	same("RMSNorm", len(dst), len(x), len(w))
+	touch(dst, x, w)
 	ss := k.vec.sumSquares(x, 0)
 	k.vec.scaleMul(dst, x, w, 0, 1/num.Sqrt32(ss/float32(len(x))+eps))
 }
@@ -90,6 +92,7 @@ func (k *Kernels) RMSNorm(dst, x, w []float32, eps float32) {
 // dst may be x. Safe for concurrent use on distinct dst.
 func (k *Kernels) LayerNorm(dst, x, w, b []float32, eps float32) {
 	same("LayerNorm", len(dst), len(x), len(w))
+	touch(dst, x, w)
 	n := float32(len(x))
 	mean := k.vec.sum(x) / n
 	ss := k.vec.sumSquares(x, mean)
@@ -103,6 +106,7 @@ func (k *Kernels) LayerNorm(dst, x, w, b []float32, eps float32) {
 // Add adds src to dst. Safe for concurrent use on distinct dst.
 func (k *Kernels) Add(dst, src []float32) {
 	same("Add", len(dst), len(src))
+	touch(dst, src)
 	k.vec.add(dst, src)
 }
 
@@ -110,6 +114,7 @@ func (k *Kernels) Add(dst, src []float32) {
 // concurrent use on distinct dst.
 func (k *Kernels) SiLUMul(dst, gate, up []float32) {
 	same("SiLUMul", len(dst), len(gate), len(up))
+	touch(dst, gate, up)
 	k.vec.silu(dst, gate, up)
 }
 
@@ -117,6 +122,7 @@ func (k *Kernels) SiLUMul(dst, gate, up []float32) {
 // concurrent use on distinct dst.
 func (k *Kernels) GELUMul(dst, gate, up []float32) {
 	same("GELUMul", len(dst), len(gate), len(up))
+	touch(dst, gate, up)
 	k.vec.gelu(dst, gate, up)
 }
 
@@ -127,4 +133,15 @@ func same(what string, n int, others ...int) {
 			panic(fmt.Sprintf("kern: %s of rows of %d and %d values", what, n, o))
 		}
 	}
+}
+
+// touch tells the race detector what a kernel of rows writes and reads.
+func touch(dst []float32, src ...[]float32) {
+	if !race.Enabled {
+		return
+	}
+	for _, s := range src {
+		race.ReadSlice(s)
+	}
+	race.WriteSlice(dst)
 }

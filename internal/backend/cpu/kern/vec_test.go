@@ -209,3 +209,17 @@ func TestRope(t *testing.T) {
 		}
 	})
 }
+
+func TestVecAllocatesNothing(t *testing.T) {
+	rows := make([][]float32, 4)
+	for i := range rows {
+		rows[i] = make([]float32, 100)
+	}
+	eachLevel(t, func(t *testing.T, k *Kernels) {
+		for _, c := range vecCases {
+			if n := testing.AllocsPerRun(5, func() { c.run(k, rows[0], rows[1], rows[2], rows[3]) }); n != 0 {
+				t.Errorf("%s: %v allocations", c.name, n)
+			}
+		}
+	})
+}
