@@ -4,6 +4,7 @@ package metrics
 // its series say the same.
 type FailReason uint8
 
+// The fail reasons, with their HTTP statuses.
 const (
 	NoFail           FailReason = iota
 	InvalidRequest              // 400: malformed, out of range, or an option that isn't served

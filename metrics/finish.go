@@ -4,6 +4,7 @@ package metrics
 // counting tokens) or that failed; a success with NoFinish counts as Stop.
 type FinishReason uint8
 
+// The finish reasons.
 const (
 	NoFinish     FinishReason = iota
 	Stop                      // the model ended its text, or a stop token came

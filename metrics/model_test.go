@@ -83,7 +83,7 @@ func TestOffRecordsNothing(t *testing.T) {
 }
 
 func TestDefaultIsOneRecorder(t *testing.T) {
-	if Default() != Default() || !Default().Enabled() {
+	if a, b := Default(), Default(); a != b || !a.Enabled() {
 		t.Error("Default is not one recorder")
 	}
 	if Handler().rec != Default() {

@@ -3,6 +3,7 @@ package metrics
 // Operation is what a request asked for. Library calls have one too: messages are Chat, a prompt is TextCompletion.
 type Operation uint8
 
+// The operations.
 const (
 	Chat Operation = iota
 	TextCompletion

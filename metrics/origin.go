@@ -5,6 +5,7 @@ import "strings"
 // Origin is where a request came from. The zero value is Live.
 type Origin uint8
 
+// The origins.
 const (
 	Live Origin = iota
 	Batch

@@ -3,6 +3,7 @@ package metrics
 // EndReason is how a sequence left the scheduler.
 type EndReason uint8
 
+// The end reasons.
 const (
 	EndStop   EndReason = iota // a stop token, a stop string, tool calls, the end of the text
 	EndLength                  // max tokens or the context
@@ -21,6 +22,7 @@ func (e EndReason) String() string { return label(endReasons[:], e) }
 // WaitReason is what an admitted sequence outside the batch waits for.
 type WaitReason uint8
 
+// The wait reasons.
 const (
 	WaitCapacity  WaitReason = iota // a place in the batch, or pages
 	WaitPreempted                   // the pages that it lost
@@ -41,6 +43,7 @@ func (w WaitReason) String() string { return label(waitReasons[:], w) }
 // RejectReason is why the scheduler refused to admit a request.
 type RejectReason uint8
 
+// The reject reasons.
 const (
 	RejectQueueFull RejectReason = iota
 	RejectContextLength
@@ -59,6 +62,7 @@ func (r RejectReason) String() string { return label(rejectReasons[:], r) }
 // PromptSource is where a prompt token came from.
 type PromptSource uint8
 
+// The sources.
 const (
 	FromCompute PromptSource = iota // computed by the model
 	FromPrefix                      // found in the prefix index
@@ -76,6 +80,7 @@ func (p PromptSource) String() string { return label(promptSources[:], p) }
 // MemoryKind is what a model holds memory for.
 type MemoryKind uint8
 
+// The kinds.
 const (
 	MemoryWeights MemoryKind = iota
 	MemoryKV
@@ -93,6 +98,7 @@ func (m MemoryKind) String() string { return label(memoryKinds[:], m) }
 // KVType is the element type of the KV cache.
 type KVType uint8
 
+// The element types.
 const (
 	KVF32 KVType = iota
 	KVF16
