@@ -32,10 +32,13 @@
 // # Order
 //
 // Rows that decode go first and are never cut. Prompts are cut into chunks that fit what is left of Limits.MaxTokens and
-// Limits.MaxStepTime. New sequences come by priority, then by fair share between tenants, then by arrival. Drafts take
-// rows and pages that nobody else wants. When pages run out, parked sequences lose theirs first, then the latest in rank;
-// they come back, and are recomputed, when all their known pages and one for each running sequence are free.
+// Limits.MaxStepTime, the best in rank first, whether in the batch already or waiting to get in. Who waits is taken by
+// priority, then by fair share between tenants, then by arrival, and nobody overtakes one who finds no room. Drafts take
+// rows and pages that nobody else wants. When the batch needs more pages than are free, parked sequences lose theirs
+// first, then the latest in rank; they come back, and are recomputed, when all their known pages and one for each running
+// sequence are free. A sequence that waits to get in takes pages from parked ones, never from the batch.
 //
 // Sequences that would compute the same page at the same time don't: one owns it, the others wait without holding
-// anything, and take over if the owner ends. A prompt that only the owner's slowness keeps them from is computed twice.
+// anything, lend the owner their rank, and take over if it ends. If the owner gets no row in a step they compute for
+// themselves: doing a little twice is better than not advancing.
 package sched

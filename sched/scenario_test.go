@@ -20,7 +20,7 @@ import (
 //	run                     steps until nobody is left or everybody is parked; prints the number of steps and who ended
 //	draft 1 right=2 wrong=1 what the caller guesses for sequence 1
 //	stop 1 [reason=stop]    its next token is its last
-//	fail                    plan, then cancel all that is planned: the step failed
+//	fail [4]                plan, then cancel all that is planned, or only these: the step failed
 //	cancel 1 2 [reason=abort] / park 1 / unpark 1 / drain / wait ms=
 //	show                    every live sequence, by id
 //	stats                   the counters that are not 0
@@ -77,8 +77,11 @@ func (m *sim) do(t *testing.T, c *datadriven.Command) string {
 		p := m.next()
 		text := p.String()
 		for _, b := range slices.Clone(p.Spans) {
-			m.cancel(b.Seq.ID, ReasonError)
+			if len(c.Args) == 0 || slices.Contains(c.Args, fmt.Sprint(b.Seq.ID)) {
+				m.cancel(b.Seq.ID, ReasonError)
+			}
 		}
+		m.books.Preemptions = m.s.Stats().Preemptions // dropping a plan preempts whom it copied for
 		return text + m.takeEnded()
 	case "cancel":
 		r := reasonOf(t, c.String("reason", "abort"))

@@ -217,6 +217,35 @@ func TestFirstAdmissionIsFixed(t *testing.T) {
 	}
 }
 
+// A tenant pays for a prompt when it is admitted, for each token once, and gets back what was never computed.
+func TestTenantPaysOnce(t *testing.T) {
+	m := newSim(t, 64, 4, Limits{MaxTokens: 16, MaxStepTime: -1})
+	stays := &Sequence{ID: 2, Tokens: words("x"), MaxTokens: 50, Tenant: "a"}
+	long := &Sequence{ID: 1, Tokens: make([]int32, 100), MaxTokens: 5, Tenant: "a", Priority: 1}
+	for _, q := range []*Sequence{long, stays} {
+		if err := m.add(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The only tenant has a quantum for each round so far, less what it paid.
+	paid := func() int { return int(m.s.queue.round)*16 - int(m.s.queue.names["a"].credit) }
+	for i := range 2 { // two chunks of a prompt that is paid
+		if m.step(0); paid() != 100 {
+			t.Fatalf("after step %d: %d tokens are paid", i, paid())
+		}
+	}
+	m.cancel(1, ReasonAbort)
+	if paid() != 32 {
+		t.Errorf("of 100 tokens 32 were computed, %d are paid", paid())
+	}
+	for range 5 { // a prompt of one token, four generated ones
+		m.step(0)
+	}
+	if paid() != 32+5 {
+		t.Errorf("37 tokens were computed, %d are paid", paid())
+	}
+}
+
 // What only a caller's mistake can cause is a panic with a sentence.
 func TestMisusePanics(t *testing.T) {
 	for want, do := range map[string]func(s *Scheduler, q *Sequence){
