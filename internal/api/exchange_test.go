@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -479,12 +480,12 @@ func TestAbandoned(t *testing.T) {
 // by the bound on writes, or by the engine's on unread streams.
 func TestNeverRead(t *testing.T) {
 	e := open(t, engine.Options{StallTimeout: 300 * time.Millisecond})
-	url := listen(t, New(e, Options{WriteTimeout: 300 * time.Millisecond}))
-	// A hundred choices with all alternatives fill any buffer between the two.
-	body := promptBody("a", `"n":64,"logprobs":20,"ignore_eos":true,"max_tokens":400,"stream":true`)
-	c, _ := dial(t, url, head+fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body))
-	c.(*net.TCPConn).SetReadBuffer(1 << 12)
-	waitFor(t, "the start", func() bool { s := e.Stats(); return s.Admitted == 64 })
+	server := httptest.NewUnstartedServer(New(e, Options{WriteTimeout: 300 * time.Millisecond}))
+	server.Listener = smallBuffers{server.Listener}
+	server.Start()
+	defer server.Close()
+	defer neverRead(t, server.URL, promptBody("a", `"logprobs":20,"ignore_eos":true,"max_tokens":1500,"stream":true`))()
+	waitFor(t, "the start", func() bool { s := e.Stats(); return s.Admitted == 1 })
 	w := do(New(e, Options{}), "POST", "/v1/completions", promptBody("b", `"temperature":0`))
 	if w.Code != 200 {
 		t.Errorf("another request: %d", w.Code)
