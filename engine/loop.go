@@ -40,11 +40,11 @@ type loop struct {
 	live     map[sched.SeqID]*choice
 	batch    prog.Batch
 	logits   []float32
-	drafted  []*choice   // those whose Draft is set
-	decoding []*choice   // those that the last step gave a token, in its order
-	maxRows  int         // most rows of logits in a step
-	maxSeqs  int         // most sequences in a step
-	open     *sched.Plan // planned and not committed: after a failure
+	stalled  []*job    // jobs that the scheduler ended a choice of
+	drafted  []*choice // those whose Draft is set
+	decoding []*choice // those that the last step gave a token, in its order
+	maxRows  int       // most rows of logits in a step
+	maxSeqs  int       // most sequences in a step
 	outcomes []sched.Outcome
 	results  []result
 	copies   []backend.PageCopy
@@ -150,9 +150,9 @@ func (l *loop) stepOnce() (worked bool, err error) {
 	plan := l.sched.Next(now)
 	l.begin(plan, now)
 	if len(plan.Spans) == 0 {
+		l.endStalled()
 		return len(plan.Ended) > 0, nil
 	}
-	l.open = plan
 	rows := l.fill(plan)
 	if len(plan.Copies) > 0 {
 		l.copies = l.copies[:0]
@@ -167,9 +167,9 @@ func (l *loop) stepOnce() (worked bool, err error) {
 	}
 	l.sample(plan, logits)
 	end := l.now()
-	l.open = nil
 	l.sched.Commit(plan, end-now, l.outcomes)
 	l.finishStep(plan, now, end)
+	l.endStalled()
 	return true, nil
 }
 
@@ -217,15 +217,21 @@ func (l *loop) begin(plan *sched.Plan, now time.Duration) {
 			l.books.cached[j.op][j.origin] += uint64(cached)
 		}
 	}
-	if len(plan.Ended) > 0 {
-		for _, e := range plan.Ended {
-			if c := l.live[e.Seq.ID]; c != nil {
-				l.forget(c)
-				l.endJob(c.job, ErrStalled)
-			}
+	for _, e := range plan.Ended {
+		if c := l.live[e.Seq.ID]; c != nil {
+			l.forget(c)
+			l.stalled = append(l.stalled, c.job)
 		}
-		l.publish()
 	}
+}
+
+// endStalled ends the jobs of which the scheduler ended a choice. Not while a plan
+// is open: what else they have in the scheduler is cancelled.
+func (l *loop) endStalled() {
+	for _, j := range l.stalled {
+		l.endJob(j, ErrStalled)
+	}
+	l.stalled = l.stalled[:0]
 }
 
 // fail ends every request with a device error; the loop lives on to say so to
@@ -245,31 +251,14 @@ func (l *loop) fail(err error) {
 	l.drained()
 }
 
-// closeBooks ends all requests through the scheduler, a half-done step first,
-// and reports whether that went well: the scheduler may be what failed.
+// closeBooks ends all requests through the scheduler, which drops a half-done
+// step, and reports whether that went well: the scheduler may be what failed.
 func (l *loop) closeBooks() (ok bool) {
 	defer func() {
 		if recover() != nil {
 			ok = false
 		}
 	}()
-	if plan := l.open; plan != nil {
-		l.open = nil
-		l.outcomes = l.outcomes[:0]
-		for i := range plan.Spans {
-			s := &plan.Spans[i]
-			if s.Logits == 0 {
-				continue
-			}
-			l.outcomes = append(l.outcomes, sched.Outcome{Seq: s.Seq, Finish: sched.ReasonError})
-			if s.Forks {
-				for _, f := range s.Seq.Forks {
-					l.outcomes = append(l.outcomes, sched.Outcome{Seq: f, Finish: sched.ReasonError})
-				}
-			}
-		}
-		l.sched.Commit(plan, 0, l.outcomes)
-	}
 	l.abort(l.failed)
 	return true
 }
