@@ -12,12 +12,7 @@ import (
 // VDPBF16PS.
 const bf16Block = 16 * 64
 
-func packBF16(dst, src []byte, lane int) {
-	for k := 0; len(src) >= 2; k++ {
-		copy(dst[k/2*64+4*lane+k%2*2:][:2], src)
-		src = src[2:]
-	}
-}
+func packBF16(dst, src []byte, lane int) { scatter(dst[4*lane:], src) }
 
 func unpackBF16(dst []float32, panel []byte, lane int) {
 	for k := range len(panel) / 32 {

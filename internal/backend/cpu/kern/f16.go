@@ -1,13 +1,17 @@
 package kern
 
-import "github.com/paddock-go/paddock/internal/num"
+import (
+	"encoding/binary"
+
+	"github.com/paddock-go/paddock/internal/num"
+)
 
 // F16 panels hold 16 rows' values of one k after another. Widening is exact and
 // activations are not rounded.
 
 func packF16(dst, src []byte, lane int) {
-	for ; len(src) >= 2; src, dst = src[2:], dst[32:] {
-		copy(dst[2*lane:2*lane+2], src)
+	for k := 0; 2*k+2 <= len(src); k++ {
+		binary.LittleEndian.PutUint16(dst[32*k+2*lane:], binary.LittleEndian.Uint16(src[2*k:]))
 	}
 }
 

@@ -9,11 +9,7 @@ import (
 
 // F32 panels hold 16 rows' values of one k after another.
 
-func packF32(dst, src []byte, lane int) {
-	for ; len(src) >= 4; src, dst = src[4:], dst[64:] {
-		copy(dst[4*lane:4*lane+4], src)
-	}
-}
+func packF32(dst, src []byte, lane int) { scatter(dst[4*lane:], src) }
 
 func unpackF32(dst []float32, panel []byte, lane int) {
 	for ; len(panel) >= 64; panel, dst = panel[64:], dst[1:] {

@@ -1,6 +1,10 @@
 package kern
 
-import "github.com/paddock-go/paddock/internal/num"
+import (
+	"encoding/binary"
+
+	"github.com/paddock-go/paddock/internal/num"
+)
 
 // A Q4_0 panel block is 32 k of 16 rows. Nibbles stay w + 8; 8 × Σx is taken
 // off again. A byte of part g holds group g in its low nibble and group g + 4
@@ -14,11 +18,17 @@ const q4_0Block = 32 + 4*64
 
 func packQ4_0(dst, src []byte, lane int) {
 	for ; len(src) >= 18; src, dst = src[18:], dst[q4_0Block:] {
-		copy(dst[2*lane:], src[:2])
-		for i, q := range src[2:18] {
-			dst[32+i/4*64+lane*4+i%4] = q
-		}
+		copy(dst[2*lane:2*lane+2], src)
+		scatter(dst[32+4*lane:q4_0Block], src[2:18])
 	}
+}
+
+// scatter copies src by 4 bytes, to every 64th place of dst.
+func scatter(dst, src []byte) {
+	for ; len(src) > 4; src, dst = src[4:], dst[64:] {
+		binary.LittleEndian.PutUint32(dst, binary.LittleEndian.Uint32(src))
+	}
+	copy(dst, src)
 }
 
 func unpackQ4_0(dst []float32, panel []byte, lane int) {

@@ -28,9 +28,9 @@ func packQ4K(dst, src []byte, lane int) {
 			pair := dst[q4KPairs+j/2*q4KPair:]
 			pair[j%2*16+lane], pair[32+2*lane+j%2] = scaleMin(src[4:16], j)
 		}
-		for i, q := range src[16:144] {
-			pair, k := dst[q4KPairs+i/32*q4KPair:], i%32
-			pair[64+k/4*64+lane*4+k%4] = q
+		for i := range 4 {
+			pair := dst[q4KPairs+i*q4KPair:][:q4KPair]
+			scatter(pair[64+4*lane:], src[16+32*i:][:32])
 		}
 	}
 }

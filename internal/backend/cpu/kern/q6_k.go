@@ -1,6 +1,10 @@
 package kern
 
-import "github.com/paddock-go/paddock/internal/num"
+import (
+	"encoding/binary"
+
+	"github.com/paddock-go/paddock/internal/num"
+)
 
 // A Q6_K panel block is 256 k of 16 rows, in 16 sub-blocks of 16 k with int8
 // scales: (q − 32) × (d × scale). Quants stay q; 32 × Σ scale × Σx is taken off
@@ -27,17 +31,22 @@ func packQ6K(dst, src []byte, lane int) {
 		for j := range 16 {
 			dst[q6KScaleAt(j, lane)] = src[192+j]
 		}
-		for k := range 256 {
+		for k := 0; k < 256; k += 4 {
 			// Where the file has value k: halves of 128 values, quarters of 32.
 			h, quarter, i := k/128, k/32%4, k%32
-			low := src[64*h+32*(quarter&1)+i] >> (4 * (quarter >> 1)) & 15
-			high := src[128+32*h+i] >> (2 * quarter) & 3
+			low := binary.LittleEndian.Uint32(src[64*h+32*(quarter&1)+i:]) >> (4 * (quarter >> 1)) & 0x0f0f0f0f
+			high := binary.LittleEndian.Uint32(src[128+32*h+i:]) >> (2 * quarter) & 0x03030303
 			chunk, s := dst[q6KChunks+k/64*q6KChunk:], k/16%4
-			at := k%16/4*64 + lane*4 + k%4
-			chunk[q6KLow+s/2*256+at] |= low << (4 * (s % 2))
-			chunk[q6KHigh+at] |= high << (2 * s)
+			at := k%16/4*64 + lane*4
+			or32(chunk[q6KLow+s/2*256+at:], low<<(4*(s%2)))
+			or32(chunk[q6KHigh+at:], high<<(2*s))
 		}
 	}
+}
+
+// or32 sets bits of the 4 bytes at the head of b.
+func or32(b []byte, bits uint32) {
+	binary.LittleEndian.PutUint32(b, binary.LittleEndian.Uint32(b)|bits)
 }
 
 // q6KScaleAt is where the scale of sub-block j of a lane lies.

@@ -18,9 +18,10 @@ const q8_0Block = 32 + 8*64
 
 func packQ8_0(dst, src []byte, lane int) {
 	for ; len(src) >= 34; src, dst = src[34:], dst[q8_0Block:] {
-		copy(dst[2*lane:], src[:2])
-		for i, q := range src[2:34] {
-			dst[32+i/4*64+lane*4+i%4] = q ^ 0x80
+		copy(dst[2*lane:2*lane+2], src)
+		out, in := dst[32+4*lane:q8_0Block], src[2:34]
+		for g := range 8 {
+			binary.LittleEndian.PutUint32(out[64*g:], binary.LittleEndian.Uint32(in[4*g:])^0x80808080)
 		}
 	}
 }
