@@ -117,10 +117,9 @@ func same(t *testing.T, what string, want, got [][]float32) {
 // is that of the seed.
 func RunLaw(t *testing.T, d backend.Device, seed uint64, poison func(backend.Runner)) {
 	m := NewRandom(200 + seed)
-	// The longest goes over the bound of a span of keys, 512.
-	prompts := [][]int32{m.Tokens(530), m.Tokens(33), m.Tokens(97), m.Tokens(1)}
-	if testing.Short() {
-		prompts = prompts[1:]
+	prompts := [][]int32{m.Tokens(70), m.Tokens(33), m.Tokens(97), m.Tokens(1)}
+	if seed%3 == 0 && !testing.Short() {
+		prompts[0] = m.Tokens(530) // over the bound of a span of keys, 512
 	}
 	want := make([][][]float32, len(prompts))
 	for i, p := range prompts {
