@@ -20,11 +20,15 @@ type vecFuncs struct {
 	add        func(dst, src []float32)
 	silu       func(dst, gate, up []float32)
 	gelu       func(dst, gate, up []float32)
+
+	ropeHalves func(a, b, cos, sin []float32)
+	ropePairs  func(x, cos, sin []float32) // x: two for each angle
 }
 
 var portableVec = vecFuncs{
 	roundQ8x32: roundQ8x32, roundQ8x256: roundQ8x256, roundBF16: roundBF16,
 	sumSquares: sumSquares, sum: sum, scaleMul: scaleMul, add: add, silu: silu, gelu: gelu,
+	ropeHalves: ropeHalves, ropePairs: ropePairs,
 }
 
 // sumSquares adds the squares of x − center: value i to lane i mod 16, fused,

@@ -59,11 +59,13 @@ var (
 		roundQ8x32: roundQ8x32Asm, roundQ8x256: roundQ8x256Asm, roundBF16: roundBF16,
 		sumSquares: sumSquaresAsm, sum: sumAsm, scaleMul: scaleMulAsm, add: addAsm,
 		silu: gated(siluAVX2, silu), gelu: gated(geluAVX2, gelu),
+		ropeHalves: ropeHalvesAsm, ropePairs: ropePairsAsm,
 	}
 	avx512Vec = vecFuncs{
 		roundQ8x32: roundQ8x32Asm, roundQ8x256: roundQ8x256Asm, roundBF16: roundBF16,
 		sumSquares: sumSquaresAsm, sum: sumAsm, scaleMul: scaleMulAsm, add: addAsm,
 		silu: gated(siluAVX512, silu), gelu: gated(geluAVX512, gelu),
+		ropeHalves: ropeHalvesAsm, ropePairs: ropePairsAsm,
 	}
 )
 

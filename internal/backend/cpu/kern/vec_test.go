@@ -61,6 +61,8 @@ var vecCases = []struct {
 	{"Add", func(k *Kernels, dst, a, b, c []float32) { copy(dst, a); k.Add(dst, b) }},
 	{"SiLUMul", func(k *Kernels, dst, a, b, c []float32) { k.SiLUMul(dst, a, b) }},
 	{"GELUMul", func(k *Kernels, dst, a, b, c []float32) { k.GELUMul(dst, a, b) }},
+	{"RopeHalves", func(k *Kernels, dst, a, b, c []float32) { copy(dst, a); k.RopeHalves(dst, b[:len(dst)/2], c) }},
+	{"RopePairs", func(k *Kernels, dst, a, b, c []float32) { copy(dst, a); k.RopePairs(dst, b[:len(dst)/2], c) }},
 	{"SiLUMul in place", func(k *Kernels, dst, a, b, c []float32) { copy(dst, a); k.SiLUMul(dst, dst, b) }},
 }
 
