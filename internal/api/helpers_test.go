@@ -137,8 +137,8 @@ func parsed[T any](t testing.TB, data string) T {
 	return v
 }
 
-// sample is one line of the metrics page.
-type sample struct {
+// series is one line of the metrics page.
+type series struct {
 	name   string
 	labels map[string]string
 	value  float64
@@ -147,13 +147,13 @@ type sample struct {
 var labelForm = regexp.MustCompile(`(\w+)="([^"]*)"`)
 
 // page scrapes a recorder.
-func page(t testing.TB, rec *metrics.Recorder) []sample {
+func page(t testing.TB, rec *metrics.Recorder) []series {
 	t.Helper()
 	w := do(metrics.HandlerFor(metrics.HandlerOptions{Recorder: rec}), "GET", "/metrics", "")
 	if w.Code != 200 {
 		t.Fatalf("the page has status %d", w.Code)
 	}
-	var out []sample
+	var out []series
 	for line := range bytes.Lines(w.Body.Bytes()) {
 		if line[0] == '#' {
 			continue
@@ -163,7 +163,7 @@ func page(t testing.TB, rec *metrics.Recorder) []sample {
 		if err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
-		s := sample{labels: map[string]string{}, value: v}
+		s := series{labels: map[string]string{}, value: v}
 		s.name, _, _ = strings.Cut(string(line[:at]), "{")
 		for _, m := range labelForm.FindAllStringSubmatch(string(line[:at]), -1) {
 			s.labels[m[1]] = m[2]
@@ -174,7 +174,7 @@ func page(t testing.TB, rec *metrics.Recorder) []sample {
 }
 
 // sum adds the samples of a name that have the labels given: name, value, ….
-func sum(samples []sample, name string, labels ...string) float64 {
+func sum(samples []series, name string, labels ...string) float64 {
 	total := 0.0
 next:
 	for _, s := range samples {
