@@ -129,12 +129,10 @@ func (a *asm) loop(w, x, d, s int) {
 // of the memory's rate, and AVX2 two thirds; 1 KiB to 4 KiB did about as well.
 const ahead = 2048
 
-// prefetch asks for the next n bytes of each panel, as far ahead. Only kernels
-// of one row do: they read each weight once, many rows find it in a cache.
+// prefetch asks for the next n bytes of each panel, as far ahead. Kernels of
+// several rows do so too: of the passes over a panel the first is bound by
+// memory, and the others have load slots to spare.
 func (a *asm) prefetch(n int) {
-	if a.rows > 1 {
-		return
-	}
 	for p := range a.panels {
 		for off := 0; off < n; off += 64 {
 			a.op("PREFETCHT0 %s", a.w(p, ahead+off))
