@@ -8,12 +8,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log"
 	"net/http"
+	"os"
+	"os/signal"
 	"strconv"
 	"time"
 
@@ -34,10 +37,18 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer f.eng.Close()
-	fmt.Printf("try: curl -N --data 'What is a KV page?' 'http://%s/say?tier=gold'\n", *addr)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	srv := &http.Server{Addr: *addr, Handler: f.mux(), ReadHeaderTimeout: 10 * time.Second}
-	log.Fatal(srv.ListenAndServe())
+	context.AfterFunc(ctx, func() { srv.Close() })
+	fmt.Printf("try: curl -N --data 'What is a KV page?' 'http://%s/say?tier=gold'\n", *addr)
+	err = srv.ListenAndServe()
+	if err := f.eng.Close(); err != nil {
+		log.Print(err)
+	}
+	if err != http.ErrServerClosed {
+		log.Fatal(err)
+	}
 }
 
 // frontend is the engine with the protocol around it.

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// running is a server that run serves.
+type running struct {
+	url, line string // its address, and the command that it prints
+	stop      func() // asks it to stop, as a signal does
+	done      chan error
+}
+
+// start runs the server with the flags given and waits until it prints.
+func start(t *testing.T, flags ...string) *running {
+	t.Helper()
+	c, err := parseFlags(append([]string{"--addr", "127.0.0.1:0", "--log-level", "error"}, flags...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	read, write := io.Pipe()
+	r := &running{stop: stop, done: make(chan error, 1)}
+	go func() {
+		r.done <- run(ctx, c, write)
+		write.Close()
+	}()
+	printed := make(chan [2]string, 1)
+	go func() {
+		var got [2]string
+		for lines := bufio.NewScanner(read); lines.Scan(); {
+			if _, url, ok := strings.Cut(lines.Text(), " on http://"); ok {
+				got[0] = "http://" + url
+			}
+			if strings.HasPrefix(lines.Text(), "  curl ") {
+				got[1] = lines.Text()
+				printed <- got
+			}
+		}
+	}()
+	select {
+	case got := <-printed:
+		r.url, r.line = got[0], got[1]
+	case err := <-r.done:
+		t.Fatalf("the server ended: %v", err)
+	}
+	t.Cleanup(func() {
+		stop()
+		<-r.done
+		http.DefaultClient.CloseIdleConnections()
+	})
+	return r
+}
+
+func get(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	res, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(text)
+}
+
+func post(t *testing.T, url, body string) *http.Response {
+	t.Helper()
+	res, err := http.Post(url, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// TestServer: with no flags but an address it serves the embedded model: health, the
+// command that it prints, the page.
+func TestServer(t *testing.T) {
+	r := start(t, "--served-model-name", "first", "--served-model-name", "second", "--spec", "ngram", "--kv-pages", "200", "--max-ctx", "1024")
+	for path, want := range map[string]string{
+		"/healthz": `"ok"`, "/readyz": `"ready"`, "/v1/models": `"id":"second"`, "/v1/models/first": `"max_model_len":1024`,
+		"/metrics": `paddock_kv_pages_free{model="first"} 200`, "/metrics/": "go_goroutines", "/v1/metrics": "process_start_time_seconds",
+	} {
+		if status, body := get(t, r.url+path); status != 200 || !strings.Contains(body, want) {
+			t.Errorf("%s: status %d without %s: %.200s", path, status, want, body)
+		}
+	}
+	if status, _ := get(t, r.url+"/nothing"); status != 404 {
+		t.Errorf("an unknown path: %d", status)
+	}
+	// The printed command, without a shell.
+	m := regexp.MustCompile(`^ +curl -N (http://\S+) -H 'Content-Type: application/json' -d '(.*)'$`).FindStringSubmatch(r.line)
+	if m == nil {
+		t.Fatalf("the command is %s", r.line)
+	}
+	res := post(t, m[1], m[2])
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || !bytes.HasSuffix(text, []byte("data: [DONE]\n\n")) || !bytes.Contains(text, []byte("chat.completion.chunk")) {
+		t.Errorf("%v; the answer is %s", err, text)
+	}
+	if _, body := get(t, r.url+"/metrics"); !strings.Contains(body, "\npaddock_request_success_total{") {
+		t.Error("the answer is not on the page")
+	}
+}
+
+// TestServerDrains: a signal lets running requests end, takes no new ones, and then
+// ends the program.
+func TestServerDrains(t *testing.T) {
+	r := start(t)
+	res := post(t, r.url+"/v1/completions", `{"model":"demo","prompt":"a","ignore_eos":true,"stream":true,"max_tokens":600}`)
+	defer res.Body.Close()
+	lines := bufio.NewReader(res.Body)
+	if _, err := lines.ReadString('\n'); err != nil { // it has begun
+		t.Fatal(err)
+	}
+	r.stop()
+	for {
+		status, body := get(t, r.url+"/readyz")
+		if status == 503 {
+			break
+		}
+		if status != 200 {
+			t.Fatalf("status %d: %s", status, body)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if status, _ := get(t, r.url+"/healthz"); status != 200 {
+		t.Errorf("healthz %d while draining", status)
+	}
+	late := post(t, r.url+"/v1/completions", `{"model":"demo","prompt":"b"}`)
+	late.Body.Close()
+	if late.StatusCode != 503 || late.Header.Get("Retry-After") == "" {
+		t.Errorf("a late request: %d", late.StatusCode)
+	}
+	rest, err := io.ReadAll(lines)
+	if err != nil || !bytes.HasSuffix(rest, []byte("data: [DONE]\n\n")) {
+		t.Errorf("the running request ended with %v and %s", err, rest[max(0, len(rest)-200):])
+	}
+	if err := <-r.done; err != nil {
+		t.Errorf("run: %v", err)
+	}
+	r.done <- nil // for the cleanup
+	if _, err := http.Get(r.url + "/healthz"); err == nil {
+		t.Error("it still answers")
+	}
+}
+
+// TestAccessOfPageAndAPI: what comes from elsewhere needs the key, for both.
+func TestAccessOfPageAndAPI(t *testing.T) {
+	for _, flags := range [][]string{nil, {"--api-key", "sesame"}} {
+		r := start(t, flags...)
+		for _, path := range []string{"/metrics", "/v1/models", "/v1/metrics", "/healthz"} {
+			for _, key := range []string{"", "sesame"} {
+				q, err := http.NewRequest("GET", r.url+path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				q.Header.Set("X-Forwarded-For", "10.0.0.1")
+				q.Header.Set("Authorization", "Bearer "+key)
+				res, err := http.DefaultClient.Do(q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				res.Body.Close()
+				want := 401
+				if path == "/healthz" || flags != nil && key != "" {
+					want = 200
+				}
+				if res.StatusCode != want {
+					t.Errorf("%v: %s with key %q: %d, want %d", flags, path, key, res.StatusCode, want)
+				}
+			}
+		}
+		r.stop()
+		if err := <-r.done; err != nil {
+			t.Error(err)
+		}
+		r.done <- nil
+	}
+}
+
+func TestWhileLoading(t *testing.T) {
+	for path, want := range map[string]int{"/healthz": 200, "/readyz": 503, "/v1/models": 503, "/metrics": 503, "/v1/chat/completions": 503} {
+		w := httptest.NewRecorder()
+		whileLoading(w, httptest.NewRequest("GET", path, nil))
+		if w.Code != want || !json.Valid(w.Body.Bytes()) || want == 503 && w.Header().Get("Retry-After") == "" {
+			t.Errorf("%s: status %d, %s", path, w.Code, w.Body)
+		}
+	}
+}
+
+func TestRunErrors(t *testing.T) {
+	for _, flags := range [][]string{
+		{"--model", "no such file.gguf"},
+		{"--addr", "256.0.0.1:1"},
+		{"--kv-pages", "-1"},
+		{"--max-batch", "-1"},
+		{"--threads", "5000"},
+	} {
+		c, err := parseFlags(append([]string{"--addr", "127.0.0.1:0", "--log-level", "error"}, flags...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := run(t.Context(), c, &out); err == nil || out.Len() != 0 {
+			t.Errorf("%v: no error, printed %q", flags, out.String())
+		}
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for _, c := range []struct{ args, says string }{
+		{"--device cuda", "--device"},
+		{"--spec eagle", "--spec"},
+		{"--kv-cache-dtype f16", "--kv-cache-dtype"},
+		{"--log-level loud", "--log-level"},
+		{"--served-model-name=", "empty"},
+		{"--metrics-auth on", "metrics-auth"},
+		{"--threads x", "threads"},
+		{"stray", "stray"},
+	} {
+		if _, err := parseFlags(strings.Fields(c.args)); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", c.args, err)
+		}
+	}
+	c, err := parseFlags(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.addr != "127.0.0.1:11540" || c.maxBatch != 64 || c.maxQueue != 1024 || c.ngram != 0 || c.key != "" || c.model != "" {
+		t.Errorf("defaults %+v", c)
+	}
+}
