@@ -58,7 +58,7 @@ func (a *Acts) Reshape(rows, cols int) {
 	a.Rows, a.Cols, a.padded = rows, cols, blocks*elems
 }
 
-// Bytes is the memory that NewActs takes for rows of cols activations.
+// ActBytes is the memory that NewActs takes for rows of cols activations.
 func ActBytes(kind quant.ActKind, rows, cols int) int64 {
 	elems := kind.BlockElems()
 	blocks := int64((cols + elems - 1) / elems)

@@ -1,0 +1,79 @@
+package kern
+
+import (
+	"testing"
+
+	"github.com/paddock-go/paddock/internal/cpuid"
+)
+
+// The log says which variants this run has tested.
+func TestLevels(t *testing.T) {
+	all := Supported()
+	t.Logf("levels of this build and machine: %v", all)
+	if all[0] != Portable || Best() != all[len(all)-1] {
+		t.Fatalf("levels %v, best %v: want portable first and the best last", all, Best())
+	}
+	for i, l := range all {
+		if i > 0 && l <= all[i-1] {
+			t.Errorf("levels %v are not in order", all)
+		}
+		if k := New(l); k.Level() != l {
+			t.Errorf("New(%v) has level %v", l, k.Level())
+		}
+	}
+}
+
+// Features that are off take their levels away, and asking for those is the
+// caller's mistake.
+func TestLevelsFollowFeatures(t *testing.T) {
+	for _, c := range []struct {
+		off  cpuid.Features
+		gone Level
+	}{
+		{cpuid.Features{AVX512VNNI: true}, AVX512VNNI},
+		{cpuid.Features{AVX512: true}, AVX512VNNI},
+		{cpuid.Features{AVX2: true}, AVX2},
+	} {
+		func() {
+			defer cpuid.Disable(c.off)()
+			for _, l := range Supported() {
+				if l >= c.gone {
+					t.Errorf("with %+v off, level %v is still there", c.off, l)
+				}
+			}
+			defer func() {
+				if recover() == nil {
+					t.Errorf("New(%v) with %+v off did not panic", c.gone, c.off)
+				}
+			}()
+			New(c.gone)
+		}()
+	}
+}
+
+// Every level has a kernel of its own for every format, but for the portable
+// one, and each width of tile has one of a single row: sweep relies on it.
+func TestTilesCoverEveryRectangle(t *testing.T) {
+	for _, l := range Supported() {
+		k := New(l)
+		for i, tiles := range k.linear {
+			single := map[int]bool{}
+			for _, tl := range tiles {
+				if tl.rows == 1 {
+					single[tl.panels] = true
+				}
+			}
+			for _, tl := range tiles {
+				if !single[tl.panels] {
+					t.Errorf("%v, %v: no tile of %d panels and one row", l, formats[i].Type, tl.panels)
+				}
+			}
+			if !single[1] {
+				t.Errorf("%v, %v: no tile of one panel and one row", l, formats[i].Type)
+			}
+			if l != Portable && len(tiles) < 2 {
+				t.Errorf("%v has no kernels for %v", l, formats[i].Type)
+			}
+		}
+	}
+}
