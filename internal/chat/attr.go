@@ -72,7 +72,11 @@ func (r *run) element(obj, key Value) (Value, error) {
 		if c == "" {
 			return nil, nil
 		}
-		return sameKind(obj, c), r.scan(len(s))
+		walked := len(s)
+		if i >= 0 && i < int64(len(s))/4 { // no more than four bytes each
+			walked = int(i) * 4
+		}
+		return sameKind(obj, c), r.charge(walked / 16)
 	}
 	if x, ok := obj.(*rangeValue); ok {
 		if i < 0 {
@@ -108,6 +112,10 @@ func (r *run) attribute(obj Value, name string) (Value, error) {
 		}
 	case *macro:
 		return x.attribute(name), nil
+	case integer, bigint, boolean, float:
+		if v := numberAttr(x, name); v != nil {
+			return v, nil
+		}
 	case *cycler:
 		if name == "current" {
 			return x.items[x.pos], nil
@@ -135,4 +143,21 @@ func (r *run) attribute(obj Value, name string) (Value, error) {
 		return &function{b, obj}, nil
 	}
 	return nil, nil
+}
+
+// numberAttr is an attribute of a number that is no method.
+func numberAttr(v Value, name string) Value {
+	_, isFloat := v.(float)
+	switch {
+	case name == "real", name == "numerator" && !isFloat:
+		n, _ := negate(v, true)
+		return n
+	case name == "imag" && isFloat:
+		return float(0)
+	case name == "imag":
+		return integer(0)
+	case name == "denominator" && !isFloat:
+		return integer(1)
+	}
+	return nil
 }

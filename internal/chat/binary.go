@@ -8,8 +8,14 @@ func (r *run) binary(op *arithOp, a, b Value) (Value, error) {
 	if err := r.step(); err != nil {
 		return nil, err
 	}
+	if err := r.chargeInt(a, b); err != nil {
+		return nil, err
+	}
 	if v, ok, err := op.apply(a, b); ok {
-		return v, err
+		if err != nil {
+			return nil, err
+		}
+		return v, r.chargeInt(v)
 	}
 	if op == opMod {
 		// A format takes anything on its right, an undefined value included.
@@ -49,14 +55,14 @@ func (r *run) add(a, b Value) (Value, error) {
 			}
 			return text(x + y), nil
 		}
+		if err := r.built(5 * (len(x) + len(y))); err != nil {
+			return nil, err
+		}
 		if !m1 {
 			x = escapeHTML(x)
 		}
 		if !m2 {
 			y = escapeHTML(y)
-		}
-		if err := r.built(len(x) + len(y)); err != nil {
-			return nil, err
 		}
 		return markup(x + y), nil
 	case ok1:

@@ -7,6 +7,7 @@ import (
 
 // bracer formats in the manner of "{0.name!r:>10}".format(x).
 type bracer struct {
+	self Value // the format
 	r    *run
 	pos  []Value
 	kw   func(name string) (Value, bool)
@@ -33,7 +34,7 @@ func strFormatMap(r *run, self Value, a args) (Value, error) {
 
 func (r *run) braces(self Value, pos []Value, kw func(string) (Value, bool)) (Value, error) {
 	s, _ := strOf(self)
-	f := &bracer{r: r, pos: pos, kw: kw}
+	f := &bracer{self: self, r: r, pos: pos, kw: kw}
 	if err := f.text(s, 2); err != nil {
 		return nil, err
 	}
@@ -108,15 +109,29 @@ func (f *bracer) field(s string, depth int) (int, error) {
 		return 0, err
 	}
 	if strings.IndexByte(specText, '{') >= 0 {
-		sub := &bracer{r: f.r, pos: f.pos, kw: f.kw, auto: f.auto, used: f.used}
+		sub := &bracer{self: text(""), r: f.r, pos: f.pos, kw: f.kw, auto: f.auto, used: f.used}
 		if err := sub.text(specText, depth-1); err != nil {
 			return 0, err
 		}
 		specText, f.auto, f.used = sub.b.String(), sub.auto, sub.used
 	}
 	out, err := f.convert(v, conv, specText)
+	if err != nil {
+		return 0, err
+	}
+	if _, ok := f.self.(markup); ok {
+		if _, ok := v.(markup); !ok || conv != 0 {
+			if err := f.r.built(5 * len(out)); err != nil {
+				return 0, err
+			}
+			out = escapeHTML(out)
+		}
+	}
+	if err := f.r.built(len(out)); err != nil {
+		return 0, err
+	}
 	f.b.WriteString(out)
-	return end + 1, err
+	return end + 1, nil
 }
 
 func (f *bracer) convert(v Value, conv byte, specText string) (string, error) {
@@ -247,13 +262,6 @@ func (r *run) format(v Value, specText string) (string, error) {
 		}
 		return r.layout(f, "", string(rune(n.i)), '>')
 	case n.kind != 'f' && (f.verb == 0 || isInt && f.verb != 'i' && f.verb != 'u'):
-		if _, isBool := v.(boolean); isBool && f.verb == 0 {
-			s, err := r.str(v)
-			if err != nil {
-				return "", err
-			}
-			return r.layout(f, "", s, '<')
-		}
 		if f.prec >= 0 {
 			return "", failf("Precision not allowed in integer format specifier")
 		}

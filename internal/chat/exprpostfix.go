@@ -122,6 +122,9 @@ func (a *callArgs) each(f func(expr)) {
 
 // eval evaluates the arguments, *args and **kwargs spread out.
 func (a *callArgs) eval(r *run) (pos []Value, kw []keyword, err error) {
+	if err := r.charge(len(a.pos) + 4*len(a.vals)); err != nil {
+		return nil, nil, err
+	}
 	if len(a.pos) > 0 {
 		pos = make([]Value, len(a.pos))
 		for i, p := range a.pos {

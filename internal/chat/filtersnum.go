@@ -16,6 +16,9 @@ func doInt(r *run, v Value, a args) (Value, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := r.charge(min(len(s), maxIntDigits) * min(len(s), maxIntDigits) / 4096); err != nil {
+			return nil, err
+		}
 		if n := parseInt(s, int(min(max(base, -1), 99))); n != nil {
 			return n, nil
 		}
@@ -157,6 +160,12 @@ func doRound(r *run, v Value, a args) (Value, error) {
 	}
 	prec, err := intOf(a.v[0])
 	if err != nil {
+		return nil, err
+	}
+	if err := r.charge(int(min(max(prec, -prec), maxIntDigits))); err != nil {
+		return nil, err
+	}
+	if err := r.chargeInt(v); err != nil {
 		return nil, err
 	}
 	method, _ := strOf(a.v[1])

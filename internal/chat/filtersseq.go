@@ -64,7 +64,7 @@ func doFirst(r *run, v Value, _ args) (Value, error) {
 
 func doLast(r *run, v Value, _ args) (Value, error) {
 	switch x := v.(type) {
-	case *undefined, *generator:
+	case *generator, *dictView, *loopState:
 		return nil, failf("'%s' object is not reversible", v.pyType())
 	case text, markup:
 		s, _ := strOf(x)
@@ -169,20 +169,32 @@ func doSum(r *run, v Value, a args) (Value, error) {
 	return sum, nil
 }
 
+// softly makes an error of a filter that is a generator in Python wait until
+// somebody walks it; a limit does not wait.
+func softly(err error) (Value, error) {
+	if _, ok := err.(*RuntimeError); ok {
+		return lazyError(err), nil
+	}
+	return nil, err
+}
+
 func doBatch(r *run, v Value, a args) (Value, error) {
 	n, err := intOf(a.v[0])
 	if err != nil {
-		return nil, err
+		return softly(err)
 	}
 	items, err := r.collect(v)
 	if err != nil {
-		return nil, err
+		return softly(err)
 	}
 	var rows []Value
-	for len(items) > 0 {
-		if n <= 0 { // only an empty row could be full: all items make one
-			n = int64(len(items))
+	if n <= 0 && len(items) > 0 { // a row is full only while it is empty
+		if n == 0 {
+			rows = append(rows, &list{})
 		}
+		n = int64(len(items))
+	}
+	for len(items) > 0 {
 		k := int(min(n, int64(len(items))))
 		row := items[:k:k]
 		items = items[k:]
@@ -206,14 +218,14 @@ func doBatch(r *run, v Value, a args) (Value, error) {
 func doSlice(r *run, v Value, a args) (Value, error) {
 	n, err := intOf(a.v[0])
 	if err != nil {
-		return nil, err
+		return softly(err)
 	}
 	items, err := r.collect(v)
 	if err != nil {
-		return nil, err
+		return softly(err)
 	}
 	if n == 0 {
-		return nil, failf("integer division or modulo by zero")
+		return softly(failf("integer division or modulo by zero"))
 	}
 	if n < 0 {
 		n = 0

@@ -119,9 +119,8 @@ func doSort(r *run, v Value, a args) (Value, error) {
 		return nil, err
 	}
 	out, err := r.sorted(items, truth(a.v[0]), func(it Value) (Value, error) {
-		if len(getters) == 1 {
-			return getters[0].of(r, it)
-		}
+		// A list even for one key, as in Python: lists look for equality first,
+		// so that what has no order, such as None, sorts beside its like.
 		if err := r.builtItems(len(getters)); err != nil {
 			return nil, err
 		}
@@ -219,10 +218,14 @@ func doUnique(r *run, v Value, a args) (Value, error) {
 	g.fold = !truth(a.v[0])
 	it, err := r.iterate(v)
 	if err != nil {
-		return nil, err
+		return lazyError(err), nil
 	}
 	seen := map[hashKey]bool{}
 	return &generator{iterFunc(func(r *run) (Value, bool, error) {
+		if err := r.enter(1); err != nil { // see lazy
+			return nil, false, err
+		}
+		defer r.leave(1)
 		for {
 			x, ok, err := it.next(r)
 			if !ok || err != nil {

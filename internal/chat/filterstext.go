@@ -3,6 +3,7 @@ package chat
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // soft is the value as a string that keeps its kind.
@@ -23,7 +24,7 @@ func textFilter(name string, f func(string) string) *builtin {
 		if err := r.built(len(s)); err != nil {
 			return nil, err
 		}
-		return sameKind(like, f(s)), r.charge(len(s) / 16)
+		return sameKind(like, f(s)), r.scanText(s)
 	}}
 }
 
@@ -31,18 +32,21 @@ func textFilter(name string, f func(string) string) *builtin {
 // white space, a hyphen or an opening bracket.
 func titleWords(s string) string {
 	var b strings.Builder
-	start := true
-	for i, c := range s {
-		switch {
-		case c == '-' || isSpace(c) || strings.ContainsRune("({[<", c):
-			start = true
+	isBreak := func(c rune) bool { return c == '-' || isSpace(c) || strings.ContainsRune("({[<", c) }
+	for s != "" {
+		c, n := utf8.DecodeRuneInString(s)
+		if isBreak(c) {
 			b.WriteRune(c)
-		case start:
-			start = false
-			writeUpper(&b, c)
-		default:
-			writeLower(&b, s, i, c)
+			s = s[n:]
+			continue
 		}
+		end := strings.IndexFunc(s, isBreak)
+		if end < 0 {
+			end = len(s)
+		}
+		writeUpper(&b, c)
+		b.WriteString(lower(s[n:end]))
+		s = s[end:]
 	}
 	return b.String()
 }
@@ -183,10 +187,6 @@ func doCenter(r *run, v Value, a args) (Value, error) {
 }
 
 func doTruncate(r *run, v Value, a args) (Value, error) {
-	s, ok := strOf(v)
-	if !ok {
-		return nil, failf("truncate needs a string, not %s", v.pyType())
-	}
 	n, err := intOf(a.v[0])
 	if err != nil {
 		return nil, err
@@ -205,11 +205,19 @@ func doTruncate(r *run, v Value, a args) (Value, error) {
 	if n < endLen || leeway < 0 {
 		return nil, failf("truncate: expected length >= %d and leeway >= 0, got %d and %d", endLen, n, leeway)
 	}
-	if err := r.built(len(s) + len(end)); err != nil {
+	have, err := r.length(v)
+	if err != nil {
 		return nil, err
 	}
-	if have := int64(runeCount(s)); have <= n || have-n <= leeway {
+	if int64(have) <= n || int64(have)-n <= leeway { // whatever it is
 		return v, nil
+	}
+	s, err := needStr(v)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.built(len(s) + len(end)); err != nil {
+		return nil, err
 	}
 	cut := s[:runeOffset(s, n-endLen)]
 	if !truth(a.v[1]) {
@@ -242,7 +250,10 @@ func doURLEncode(r *run, v Value, _ args) (Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		return text(quoteURL(s, "/")), r.built(3 * len(s))
+		if err := r.built(3 * len(s)); err != nil {
+			return nil, err
+		}
+		return text(quoteURL(s, "/")), nil
 	}
 	if m, ok := v.(*Map); ok {
 		v = &dictView{m, viewItems}

@@ -78,6 +78,9 @@ func (r *run) formatInt(f spec, n *big.Int) (string, error) {
 	if f.verb == 0 {
 		b = intBases['d']
 	}
+	if err := r.chargeInt(bigint{n}); err != nil {
+		return "", err
+	}
 	abs := new(big.Int).Abs(n)
 	var body string
 	if b.base == 10 {
@@ -143,6 +146,9 @@ func groupDigits(s string, sep byte, base int) string {
 func (r *run) formatFloat(f spec, x float64) (string, error) {
 	if f.prec > 5000 { // more digits than any float has; they would only be zeros
 		return "", &LimitError{"digits after the point", 5000}
+	}
+	if err := r.charge(int(max(f.prec, 0))); err != nil {
+		return "", err
 	}
 	body := floatBody(f, math.Abs(x))
 	if f.verb == '%' {

@@ -39,6 +39,9 @@ func orErr(v *rangeValue, err error) (Value, error) {
 }
 
 func doDict(r *run, _ Value, a args) (Value, error) {
+	if err := r.builtItems(8 + 4*len(a.kw)); err != nil {
+		return nil, err
+	}
 	m := NewMap(len(a.kw))
 	switch x := a.v[0].(type) {
 	case none:

@@ -32,10 +32,8 @@ func (s *sliceIter) next(r *run) (Value, bool, error) {
 	return s.items[s.i-1], true, r.step()
 }
 
-type runeIter struct {
-	like Value
-	s    string
-}
+// runeIter yields plain strings, whatever kind it walks.
+type runeIter struct{ s string }
 
 func (it *runeIter) next(r *run) (Value, bool, error) {
 	if it.s == "" {
@@ -44,7 +42,7 @@ func (it *runeIter) next(r *run) (Value, bool, error) {
 	_, n := utf8.DecodeRuneInString(it.s)
 	c := it.s[:n]
 	it.s = it.s[n:]
-	return sameKind(it.like, c), true, r.step()
+	return text(c), true, r.step()
 }
 
 // iterate is Python's iter(v).
@@ -55,9 +53,9 @@ func (r *run) iterate(v Value) (iterator, error) {
 	case *tuple:
 		return &sliceIter{items: x.items}, nil
 	case text:
-		return &runeIter{x, string(x)}, nil
+		return &runeIter{string(x)}, nil
 	case markup:
-		return &runeIter{x, string(x)}, nil
+		return &runeIter{string(x)}, nil
 	case *Map:
 		return (&dictView{m: x, kind: viewKeys}).iter(), nil
 	case *dictView:
@@ -108,9 +106,9 @@ func (r *run) drain(it iterator) ([]Value, error) {
 func (r *run) length(v Value) (int, error) {
 	switch x := v.(type) {
 	case text:
-		return runeCount(string(x)), r.scan(len(x))
+		return runeCount(string(x)), r.charge(len(x) / 32)
 	case markup:
-		return runeCount(string(x)), r.scan(len(x))
+		return runeCount(string(x)), r.charge(len(x) / 32)
 	case *list:
 		return len(x.items), nil
 	case *tuple:

@@ -3,8 +3,9 @@ package chat
 // Limits bound one Render. A zero field takes its default.
 type Limits struct {
 	// Steps counts statements, operations and items walked; work on long
-	// strings costs one step per 64 bytes. Default 10 million: about a thousand
-	// times what a long conversation needs, and under a second.
+	// strings and large integers costs steps by size, so that a step stands for
+	// some tens of nanoseconds. Default 10 million: about a thousand times what
+	// a long conversation needs, and under a second.
 	Steps int64
 	// Depth bounds calls inside calls: macros, call blocks, recursive loops.
 	// Default 200.
@@ -14,7 +15,7 @@ type Limits struct {
 	OutputBytes int
 	// ValueBytes bounds the sum of all strings and lists that were made on the
 	// way, whether or not they are still reachable: the only figure that can be
-	// known without a collector of our own. Default 128 MiB.
+	// known without a collector of our own. Default 64 MiB.
 	ValueBytes int64
 }
 
@@ -54,7 +55,7 @@ func (l Limits) withDefaults() Limits {
 		l.OutputBytes = 16 << 20
 	}
 	if l.ValueBytes == 0 {
-		l.ValueBytes = 128 << 20
+		l.ValueBytes = 64 << 20
 	}
 	return l
 }

@@ -141,7 +141,7 @@ func hashOf(v Value, depth int) (hashKey, error) {
 		}
 		return hashKey{kind: 'i'}, nil
 	case bigint:
-		return hashKey{kind: 'b', s: x.n.Text(62)}, nil
+		return hashBig(x.n), nil
 	case float:
 		return hashFloat(float64(x)), nil
 	case none:
@@ -154,13 +154,17 @@ func hashOf(v Value, depth int) (hashKey, error) {
 	return hashKey{}, failf("unhashable type: %s", reprString(v.pyType()))
 }
 
+func hashBig(n *big.Int) hashKey {
+	return hashKey{kind: 'b', n: uint64(n.Sign() + 1), s: string(n.Bytes())}
+}
+
 func hashFloat(f float64) hashKey {
 	if f == math.Trunc(f) && !math.IsInf(f, 0) {
 		if f >= -1<<63 && f < 1<<63 {
 			return hashKey{kind: 'i', n: uint64(int64(f))}
 		}
 		n, _ := new(big.Float).SetFloat64(f).Int(nil)
-		return hashKey{kind: 'b', s: n.Text(62)}
+		return hashBig(n)
 	}
 	return hashKey{kind: 'f', n: math.Float64bits(f)}
 }

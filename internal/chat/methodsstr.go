@@ -73,7 +73,7 @@ func textMethod(name string, f func(string) string) *builtin {
 		if err := r.built(len(s)); err != nil {
 			return nil, err
 		}
-		return sameKind(self, f(s)), r.charge(len(s) / 16)
+		return sameKind(self, f(s)), r.scanText(s)
 	}}
 }
 
@@ -88,14 +88,15 @@ func stripMethod(name string, left, right bool) *builtin {
 		if err != nil {
 			return nil, err
 		}
-		n := len(s) / bytesPerStep
+		cost := 4
 		if set != nil {
-			n = len(s) / bytesPerStep * (1 + len(*set)/bytesPerStep)
+			if len(*set) > 1<<16 {
+				return nil, &LimitError{"bytes in a set of characters to strip", 1 << 16}
+			}
+			cost += len(*set) / 8
 		}
-		if err := r.charge(n); err != nil {
-			return nil, err
-		}
-		return sameKind(self, stripSet(s, set, left, right)), nil
+		out := stripSet(s, set, left, right)
+		return sameKind(self, out), r.charge((len(s) - len(out)) / 16 * cost)
 	}}
 }
 

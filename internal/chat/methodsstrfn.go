@@ -71,7 +71,7 @@ func splitRight(s, sep string, limit int) []string {
 
 func strSplitLines(r *run, self Value, a args) (Value, error) {
 	s, _ := strOf(self)
-	if err := r.charge(len(s) / 8); err != nil {
+	if err := r.charge(len(s) / 4); err != nil {
 		return nil, err
 	}
 	if err := r.builtItems(strings.Count(s, "\n")); err != nil {

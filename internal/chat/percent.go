@@ -44,7 +44,7 @@ func (r *run) percent(like Value, s string, arg Value) (Value, error) {
 	// What can be indexed, other than a tuple, may be there for %(name)s alone.
 	indexable := false
 	switch arg.(type) {
-	case *Map, *list, *rangeValue:
+	case *Map, *list, *rangeValue, *undefined:
 		indexable = true
 	}
 	if p.next < len(p.items) && !indexable {
@@ -90,6 +90,11 @@ func (p *percenter) number() (int64, error) {
 func (p *percenter) conversion() error {
 	if err := p.r.step(); err != nil {
 		return err
+	}
+	if strings.HasPrefix(p.s[p.i:], "%") {
+		p.i++
+		p.b.WriteByte('%')
+		return nil
 	}
 	var keyed Value
 	if strings.HasPrefix(p.s[p.i:], "(") {
@@ -137,10 +142,6 @@ func (p *percenter) conversion() error {
 	}
 	verb, n := utf8.DecodeRuneInString(p.s[p.i:])
 	p.i += n
-	if verb == '%' {
-		p.b.WriteByte('%')
-		return nil
-	}
 	if keyed == nil {
 		if keyed, err = p.arguments(); err != nil {
 			return err

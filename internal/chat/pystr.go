@@ -222,7 +222,7 @@ func fields(s string, max int) []string {
 	s = strings.TrimLeftFunc(s, isSpace)
 	for s != "" {
 		if max >= 0 && len(out) == max {
-			return append(out, strings.TrimRightFunc(s, isSpace))
+			return append(out, s)
 		}
 		i := strings.IndexFunc(s, isSpace)
 		if i < 0 {
@@ -240,7 +240,7 @@ func fieldsRight(s string, max int) []string {
 	s = strings.TrimRightFunc(s, isSpace)
 	for s != "" {
 		if max >= 0 && len(out) == max {
-			out = append(out, strings.TrimLeftFunc(s, isSpace))
+			out = append(out, s)
 			break
 		}
 		i := strings.LastIndexFunc(s, isSpace)

@@ -76,6 +76,9 @@ func (p *printer) value(v Value, depth int) error {
 	case none, boolean, integer, float:
 		p.b = append(p.b, scalarRepr(x)...)
 	case bigint:
+		if err := p.r.chargeInt(x); err != nil {
+			return err
+		}
 		s, err := bigText(x.n)
 		p.b = append(p.b, s...)
 		return err
@@ -125,7 +128,7 @@ func (p *printer) value(v Value, depth int) error {
 }
 
 func (p *printer) str(s string) error {
-	if err := p.r.scan(len(s)); err != nil {
+	if err := p.r.scanText(s); err != nil {
 		return err
 	}
 	p.b = appendReprString(p.b, s)

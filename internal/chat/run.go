@@ -48,6 +48,28 @@ func (r *run) charge(n int) error {
 // scan pays for reading n bytes.
 func (r *run) scan(n int) error { return r.charge(n / bytesPerStep) }
 
+// scanText pays for looking at every character of s.
+func (r *run) scanText(s string) error {
+	if isASCII(s) {
+		return r.charge(len(s) / 16)
+	}
+	return r.charge(len(s) / 4)
+}
+
+// chargeInt pays for arithmetic on integers beyond 64 bits, and for turning
+// them into text: it grows with the square of their size.
+func (r *run) chargeInt(v ...Value) error {
+	for _, x := range v {
+		if b, ok := x.(bigint); ok {
+			words := len(b.n.Bits())
+			if err := r.charge(words * words / 16); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // built pays for a value of n bytes, before it is made.
 func (r *run) built(n int) error {
 	r.mem -= int64(n)

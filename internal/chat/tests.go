@@ -27,6 +27,9 @@ var tests = map[string]*builtin{
 	"divisibleby": {name: "divisibleby", params: []param{{"num", nil}}, fn: divisibleTest},
 
 	"sameas": {name: "sameas", params: []param{{"other", nil}}, fn: func(_ *run, v Value, a args) (Value, error) {
+		if u, ok := v.(*undefined); ok { // every look at a missing name makes a new one
+			return boolean(u == a.v[0]), nil
+		}
 		return boolean(same(v, a.v[0]) && v.pyType() == a.v[0].pyType()), nil
 	}},
 	"filter": {name: "filter", fn: func(r *run, v Value, _ args) (Value, error) {

@@ -82,6 +82,9 @@ func (w *jsonWriter) value(v Value, depth int) error {
 	case markup:
 		return w.str(string(x))
 	case none, boolean, integer, bigint, float:
+		if err := w.r.chargeInt(x); err != nil {
+			return err
+		}
 		s, err := jsonScalar(x)
 		w.b = append(w.b, s...)
 		return err
@@ -241,7 +244,7 @@ func (w *jsonWriter) sorted(entries []entry) ([]entry, error) {
 // str writes a JSON string. Like Python's, and unlike most, it leaves DEL,
 // U+2028 and HTML's characters alone.
 func (w *jsonWriter) str(s string) error {
-	if err := w.r.scan(len(s)); err != nil {
+	if err := w.r.charge(len(s) / 16); err != nil {
 		return err
 	}
 	if err := w.room(len(s) + 2); err != nil {
