@@ -75,6 +75,7 @@ type (
 	PagesError     = engine.PagesError
 	QueueFullError = engine.QueueFullError
 	DeviceError    = engine.DeviceError
+	TokenError     = engine.TokenError
 	MemoryError    = engine.MemoryError
 	OptionsError   = engine.OptionsError
 )

@@ -8,11 +8,17 @@ import (
 	"github.com/paddock-go/paddock/sched"
 )
 
-// handle carries out what waits in the inbox and reports whether to leave.
-func (l *loop) handle() (closing bool) {
-	l.commands = l.in.take(l.commands)
-	for i, c := range l.commands {
-		l.commands[i] = command{}
+// handle carries out what waits in the inbox and reports whether to leave. It
+// keeps its place in l.handled: after a panic the next call goes on behind the
+// command that raised it, so that nobody waits for an answer that was lost.
+func (l *loop) handle() (leave bool) {
+	if l.handled == len(l.commands) {
+		l.commands, l.handled = l.in.take(l.commands), 0
+	}
+	for l.handled < len(l.commands) {
+		c := l.commands[l.handled]
+		l.commands[l.handled] = command{}
+		l.handled++
 		switch c.kind {
 		case cmdAdd:
 			l.add(c.job)
@@ -28,10 +34,10 @@ func (l *loop) handle() (closing bool) {
 		case cmdAbort:
 			l.abort(c.err)
 		case cmdClose:
-			closing = true
+			l.closing = true
 		}
 	}
-	if closing {
+	if l.closing {
 		l.abort(ErrClosed)
 		l.drained()
 		for _, c := range l.in.close() {
@@ -44,11 +50,12 @@ func (l *loop) handle() (closing bool) {
 		}
 		l.publish()
 	}
-	return closing
+	return l.closing
 }
 
 // add offers a job to the scheduler and answers its submitter.
 func (l *loop) add(j *job) {
+	l.adding = j
 	if l.failed != nil {
 		l.refuse(j, l.failed)
 		return
@@ -71,6 +78,7 @@ func (l *loop) add(j *job) {
 	j.live = len(j.choices)
 	j.rec.Queued = now
 	l.publish()
+	l.adding = nil
 	j.ack <- nil
 }
 
@@ -78,6 +86,7 @@ func (l *loop) add(j *job) {
 func (l *loop) refuse(j *job, err error) {
 	j.over = true
 	l.publish()
+	l.adding = nil
 	j.ack <- err
 	j.finish()
 }

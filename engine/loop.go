@@ -49,6 +49,9 @@ type loop struct {
 	results  []result
 	copies   []backend.PageCopy
 	commands []command
+	handled  int  // of commands
+	closing  bool // cmdClose came
+	adding   *job // whose submitter has no answer yet
 	scratch  *sample.Scratch
 	step     metrics.StepStats
 	books    books
@@ -240,6 +243,12 @@ func (l *loop) fail(err error) {
 	l.failed = &DeviceError{err}
 	l.status.Store(statusFailed)
 	l.log.Error("the device failed", "err", err)
+	if j := l.adding; j != nil { // the failure came while it was taken in
+		for _, c := range j.choices {
+			l.forget(c)
+		}
+		l.refuse(j, l.failed)
+	}
 	if !l.closeBooks() {
 		for _, c := range l.live {
 			l.forget(c)

@@ -63,6 +63,9 @@ func open(f *gguf.File, file string, o Options) (_ *Engine, err error) {
 	if err := e.readText(f); err != nil {
 		return nil, err
 	}
+	if e.tok != nil && e.tok.VocabSize() > e.vocab { // its last tokens would reach beyond the embedding
+		return nil, &model.KeyError{Key: "tokenizer.ggml.tokens", Value: e.tok.VocabSize(), Bound: fmt.Sprintf("at most the rows of token_embd.weight, %d", e.vocab)}
+	}
 	e.context = m.Program.Context
 	if o.MaxContext > 0 {
 		e.context = min(e.context, o.MaxContext)
@@ -191,18 +194,32 @@ func (e *Engine) scheduler(o Options, loaded backend.Model) (*sched.Scheduler, b
 	l.LogitRows = l.Seqs + min(l.Seqs*e.spec.NGram, draftRows)
 	if s == nil {
 		l.Pages = e.pages(o, loaded, l)
+	}
+	kv, scratch := loaded.RunnerBytes(l)
+	kv += int64(l.Pages) * recordBytes
+	scratch += 4 * int64(l.LogitRows) * int64(e.vocab)
+	if avail := availableMemory(); kv < 0 || scratch < 0 || kv > avail-scratch { // the weights are there already
+		return nil, l, &MemoryError{Weights: loaded.WeightBytes(), KV: kv, Scratch: scratch, Available: avail + loaded.WeightBytes()}
+	}
+	if s == nil {
 		pool, err := kvcache.New(l.Pages, pageSize)
 		if err != nil {
-			return nil, l, err
+			return nil, l, &OptionsError{err}
 		}
 		s = sched.New(pool, o.Limits)
 	}
-	kv, scratch := loaded.RunnerBytes(l)
-	if avail := availableMemory(); kv+scratch > avail { // the weights are there already
-		return nil, l, &MemoryError{Weights: loaded.WeightBytes(), KV: kv, Scratch: scratch, Available: avail + loaded.WeightBytes()}
+	if !s.Claim() || !s.Idle() {
+		return nil, l, &OptionsError{errors.New("the Scheduler is in use already; make one for each engine")}
 	}
 	return s, l, nil
 }
+
+// recordBytes is about what scheduler and cache keep of a page, beside its content.
+const recordBytes = 200
+
+// mostPages bounds the default number of pages: the context that a file states
+// must not decide alone how much is kept of them.
+const mostPages = 1 << 20
 
 // pages is the number of KV pages to make: as asked, or full contexts for all
 // sequences as far as memory goes, and one full context at least.
@@ -214,8 +231,9 @@ func (e *Engine) pages(o Options, loaded backend.Model, l backend.Limits) int {
 	one := l
 	one.Pages = 1
 	perPage, _ := loaded.RunnerBytes(one)
+	perPage += recordBytes
 	fit := int(kvShare * float64(availableMemory()) / float64(max(perPage, 1)))
-	return max(context, min(l.Seqs*context, fit))
+	return max(context, min(l.Seqs*context, fit, mostPages))
 }
 
 // free releases what Open made so far, latest first.

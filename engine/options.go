@@ -42,12 +42,12 @@ type Options struct {
 	Name       string   // the label of the model's metrics and its name in the API; "": the file's name without its ending
 	Devices    []Device // none: the CPU
 	Threads    int      // CPU workers; 0: as many as the process may use
-	MaxContext int      // most tokens of prompt and answer; 0: what the model allows
+	MaxContext int      // most tokens of prompt and answer, never more than the model allows; 0: what the model allows
 	KVPages    int      // pages of 16 tokens in the KV cache; 0: enough for Limits.MaxSequences full contexts, within memory
 	KVType     KVType
 
 	Limits       sched.Limits     // of a step, and of the queue
-	Scheduler    *sched.Scheduler // a scheduler of the caller's own making, unused so far; Limits and KVPages are then its business
+	Scheduler    *sched.Scheduler // a scheduler of the caller's own making for this engine alone, unused so far; Limits, KVPages and StallTimeout are then its business and must not be set here
 	Spec         Spec
 	StallTimeout time.Duration // after which an unread stream is ended; 0: 30 s
 
@@ -88,6 +88,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if err := o.Limits.Validate(); err != nil {
 		errs = append(errs, err)
+	}
+	if o.Scheduler != nil && (o.Limits != sched.Limits{} || o.KVPages != 0 || o.StallTimeout != 0) {
+		errs = append(errs, errors.New("a Scheduler brings Limits, KVPages and StallTimeout with it; set them when it is made, not here"))
 	}
 	if len(errs) > 0 {
 		return o, &OptionsError{errors.Join(errs...)}

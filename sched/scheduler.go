@@ -1,13 +1,14 @@
 package sched
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/paddock-go/paddock/kvcache"
 )
 
 // Scheduler decides what each step computes. See the package comment for the order of calls. It is one goroutine's: none
-// of its methods may run at the same time as another.
+// of its methods but Claim may run at the same time as another.
 type Scheduler struct {
 	pool   *kvcache.Pool
 	limits Limits
@@ -33,6 +34,8 @@ type Scheduler struct {
 	given  int  // rows that prompts took
 	closed bool // one of those who wait found no room in this step
 	pace   pace
+
+	claimed atomic.Bool
 
 	stats   Stats            // the counters; gauges are filled in by Stats
 	ends    endings          // for the retry hint
@@ -60,6 +63,11 @@ func (s *Scheduler) Limits() Limits { return s.limits }
 
 // Pool is the pool that the scheduler was made with. Nothing but reading it is allowed.
 func (s *Scheduler) Pool() *kvcache.Pool { return s.pool }
+
+// Claim takes the scheduler for whoever is going to drive it, and reports whether it could be had: not if somebody claimed
+// it before, for good. An engine claims the scheduler that it is given, since two drivers would tear it apart. Unlike the
+// other methods it may be called from any goroutine.
+func (s *Scheduler) Claim() bool { return s.claimed.CompareAndSwap(false, true) }
 
 // Drain makes every further Add answer ErrDraining. Who is here already is served as before.
 func (s *Scheduler) Drain() { s.draining = true }

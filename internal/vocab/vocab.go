@@ -4,7 +4,7 @@ package vocab
 
 import (
 	"errors"
-	"fmt"
+	"strconv"
 
 	"github.com/paddock-go/paddock/internal/gguf"
 	"github.com/paddock-go/paddock/internal/tokenizer"
@@ -94,7 +94,7 @@ func (r *reader) id(key string, to *int32, tokens int) {
 		return
 	}
 	if id < -1 || int(id) >= tokens {
-		r.err = fmt.Errorf("vocab: key %q is %d, the vocabulary has %d tokens", key, id, tokens)
+		r.err = &gguf.FormatError{Err: gguf.ErrInvalid, What: "token id", Name: key, Text: strconv.Itoa(int(id)), Bound: uint64(tokens), Detail: "must be below the number of tokens,"}
 		return
 	}
 	*to = id
