@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -144,8 +143,6 @@ type series struct {
 	value  float64
 }
 
-var labelForm = regexp.MustCompile(`(\w+)="([^"]*)"`)
-
 // page scrapes a recorder.
 func page(t testing.TB, rec *metrics.Recorder) []series {
 	t.Helper()
@@ -164,9 +161,12 @@ func page(t testing.TB, rec *metrics.Recorder) []series {
 			t.Fatalf("%q: %v", line, err)
 		}
 		s := series{labels: map[string]string{}, value: v}
-		s.name, _, _ = strings.Cut(string(line[:at]), "{")
-		for _, m := range labelForm.FindAllStringSubmatch(string(line[:at]), -1) {
-			s.labels[m[1]] = m[2]
+		name, text, _ := strings.Cut(string(line[:at]), "{")
+		s.name = name
+		for pair := range strings.SplitSeq(strings.TrimSuffix(text, "}"), ",") { // no label's value has a comma
+			if label, value, ok := strings.Cut(pair, "="); ok {
+				s.labels[label] = strings.Trim(value, `"`)
+			}
 		}
 		out = append(out, s)
 	}
@@ -194,7 +194,7 @@ next:
 // settle waits until an engine is idle with its pages free, and checks its books.
 func settle(t testing.TB, e *engine.Engine) engine.Stats {
 	t.Helper()
-	for range 6000 {
+	for limit := time.Now().Add(time.Minute); time.Now().Before(limit); time.Sleep(time.Millisecond) {
 		s := e.Stats()
 		if err := metrics.CheckBooks(&s); err != nil {
 			t.Fatal(err)
@@ -205,7 +205,6 @@ func settle(t testing.TB, e *engine.Engine) engine.Stats {
 			}
 			return s
 		}
-		time.Sleep(time.Millisecond)
 	}
 	t.Fatal("the engine did not become idle")
 	return engine.Stats{}

@@ -43,7 +43,7 @@ func calls(n int, repetitive bool) []call {
 	system := strings.Repeat("You answer questions about the metrics of a serving engine. ", 6)
 	longest := 48
 	if raceOn {
-		longest = 24
+		longest = 16
 	}
 	var out []call
 	for i := range n {
@@ -250,7 +250,7 @@ func answersAlone(t *testing.T, list []call) []engine.Result {
 func TestManyClients(t *testing.T) {
 	n := 64
 	if raceOn {
-		n = 24
+		n = 16
 	}
 	mixed, repetitive := calls(n, false), calls(n, true)
 	mixedAlone, repetitiveAlone := answersAlone(t, mixed), answersAlone(t, repetitive)
@@ -283,7 +283,7 @@ func load(t *testing.T, o engine.Options, list []call, want []engine.Result) {
 	client := &http.Client{Transport: &http.Transport{}}
 
 	// The unread stream is parked first, so that it holds pages while the others want them.
-	stop := neverRead(t, server.URL, promptBody("never read", `"ignore_eos":true,"stream":true,"max_tokens":800`))
+	stop := neverRead(t, server.URL, promptBody("never read", `"ignore_eos":true,"stream":true,"max_tokens":600`))
 	waitFor(t, "the unread request", func() bool { return e.Stats().Admitted == 1 })
 
 	watch, watched := make(chan struct{}), make(chan int)
