@@ -75,11 +75,15 @@ func TestSameTokensHoweverBatched(t *testing.T) {
 		{"one at a time", Options{KVPages: 64, Limits: sched.Limits{MaxSequences: 3}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := &fakeModel{}
+			var wg, begun sync.WaitGroup
+			begun.Add(len(requests))
+			// The first step waits until everyone has come, so that the batch forms
+			// however fast a step is.
+			m := &fakeModel{first: func() { begun.Wait(); time.Sleep(20 * time.Millisecond) }}
 			e := openFake(t, m, c.o)
-			var wg sync.WaitGroup
 			for i, r := range requests {
 				wg.Go(func() {
+					begun.Done()
 					res, err := e.Complete(context.Background(), r)
 					if err != nil {
 						t.Errorf("request %d: %v", i, err)

@@ -21,7 +21,8 @@ type fakeModel struct {
 	gate  chan struct{} // if not nil, a step takes one value
 	fail  atomic.Pointer[error]
 	panic atomic.Bool
-	nan   int32 // a token after which logits are NaN; 0: none
+	first func() // called once, before the first step
+	nan   int32  // a token after which logits are NaN; 0: none
 
 	steps, rows, widest atomic.Int64
 }
@@ -53,6 +54,10 @@ func (r *fakeRunner) CopyPages(copies []backend.PageCopy) {
 }
 
 func (r *fakeRunner) Run(b *prog.Batch, logits []float32) error {
+	if f := r.m.first; f != nil {
+		r.m.first = nil
+		f()
+	}
 	if r.m.gate != nil {
 		<-r.m.gate
 	}
