@@ -104,7 +104,8 @@ const (
 func (l *loop) turn() (n next, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic in the loop: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("panic in the loop: %v", p) // clients may see it; the stack is for the log
+			l.log.Error("panic in the loop", "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
 	if l.handle() {

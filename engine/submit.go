@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 
 	"github.com/paddock-go/paddock/internal/sample"
 	"github.com/paddock-go/paddock/internal/tokenizer"
@@ -23,9 +24,12 @@ func (e *Engine) Submit(ctx context.Context, r Request) (*Stream, error) {
 	rec := metrics.FromContext(ctx)
 	owned := rec == nil
 	if owned {
-		rec = &metrics.Record{Operation: metrics.TextCompletion, Origin: r.Origin, Tenant: r.Tenant, Arrival: e.rec.Now()}
-		if len(r.Messages) > 0 {
+		rec = &metrics.Record{Operation: metrics.TextCompletion, Tenant: r.Tenant, Arrival: e.rec.Now()}
+		if r.Messages != nil {
 			rec.Operation = metrics.Chat
+		}
+		if int(r.Origin) < metrics.NumOrigins { // else submit refuses it
+			rec.Origin = r.Origin
 		}
 		e.rec.InFlight(1)
 	}
@@ -50,6 +54,10 @@ func (e *Engine) submit(ctx context.Context, r *Request, rec *metrics.Record, ow
 	}
 	if err := r.check(e.vocab); err != nil {
 		return nil, err
+	}
+	if int(rec.Operation) >= metrics.NumOperations || int(rec.Origin) >= metrics.NumOrigins { // the loop counts by them
+		return nil, &RequestError{"the context's metrics.Record", fmt.Sprintf("has operation %d of %d and origin %d of %d",
+			rec.Operation, metrics.NumOperations, rec.Origin, metrics.NumOrigins)}
 	}
 	prompt, err := e.prompt(r)
 	if err != nil {
@@ -85,6 +93,14 @@ func (e *Engine) prompt(r *Request) ([]int32, error) {
 		tokens []int32
 		field  = "Prompt"
 	)
+	for _, chat := range []struct {
+		name  string
+		given bool
+	}{{"Tools", rawJSON(r.Tools)}, {"TemplateArgs", rawJSON(r.TemplateArgs)}} {
+		if chat.given && r.Messages == nil {
+			return nil, &RequestError{chat.name, "is for a chat template; give it with Messages only"}
+		}
+	}
 	switch {
 	case r.Tokens != nil:
 		field = "Tokens"
@@ -98,6 +114,9 @@ func (e *Engine) prompt(r *Request) ([]int32, error) {
 		return nil, &RequestError{field, "the model's file has no tokenizer; give Tokens"}
 	case r.Messages != nil:
 		field = "Messages"
+		if len(r.Messages) == 0 {
+			return nil, &RequestError{field, "is empty; at least one is needed"}
+		}
 		text, err := e.RenderChat(r.Messages, r.Tools, r.TemplateArgs)
 		if err != nil {
 			return nil, err
@@ -238,13 +257,14 @@ func (r *Request) check(vocab int) error {
 		{"MaxTokens", float64(r.MaxTokens), 0, math.MaxInt32},
 		{"MinTokens", float64(r.MinTokens), 0, math.MaxInt32},
 		{"N", float64(r.N), 0, MaxChoices},
+		{"Origin", float64(r.Origin), 0, float64(metrics.NumOrigins - 1)},
 		{"Logprobs", float64(r.Logprobs), 0, MaxLogprobs},
 		{"the number of Stop strings", float64(len(r.Stop)), 0, MaxStops},
 		{"the number of StopTokens", float64(len(r.StopTokens)), 0, MaxStopTokens},
 		{"the number of LogitBias entries", float64(len(r.LogitBias)), 0, MaxLogitBias},
 	} {
 		if !(f.value >= f.least && f.value <= f.atMost) { // also a NaN
-			return &RequestError{f.name, fmt.Sprintf("is %v, must be between %v and %v", f.value, f.least, f.atMost)}
+			return &RequestError{f.name, fmt.Sprintf("is %v, must be between %v and %v", plain(f.value), plain(f.least), plain(f.atMost))}
 		}
 	}
 	if r.MaxTokens > 0 && r.MinTokens > r.MaxTokens {
@@ -270,3 +290,6 @@ func (r *Request) check(vocab int) error {
 	}
 	return nil
 }
+
+// plain is a number as people write it: 2147483647, not 2.147483647e+09.
+func plain(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
