@@ -42,12 +42,15 @@ func (r *run) getitem(obj, key Value) (Value, error) {
 // Jinja makes no difference between a missing key and a wrong kind of key.
 func (r *run) element(obj, key Value) (Value, error) {
 	if m, ok := obj.(*Map); ok {
-		if h, err := hashOf(key, 0); err == nil {
-			if v, ok := m.get(h); ok {
-				return v, nil
+		h, err := r.hash(key)
+		if err != nil {
+			if _, ok := err.(*LimitError); ok {
+				return nil, err
 			}
+			return nil, nil // unhashable: no such element
 		}
-		return nil, nil
+		v, _ := m.get(h)
+		return v, nil
 	}
 	switch key.(type) {
 	case integer, boolean:

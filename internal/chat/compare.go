@@ -65,7 +65,7 @@ func (r *run) equalItems(a, b []Value, depth int) (bool, error) {
 		return false, nil
 	}
 	for i := range a {
-		if same(a[i], b[i]) {
+		if identical(a[i], b[i]) {
 			continue
 		}
 		if eq, err := r.equalAt(a[i], b[i], depth+1); !eq || err != nil {
@@ -80,7 +80,7 @@ func (r *run) equalMaps(a, b *Map, depth int) (bool, error) {
 		return false, nil
 	}
 	for _, e := range a.entries {
-		h, err := hashOf(e.key, 0)
+		h, err := r.hash(e.key)
 		if err != nil {
 			return false, err
 		}
@@ -88,7 +88,7 @@ func (r *run) equalMaps(a, b *Map, depth int) (bool, error) {
 		if !ok {
 			return false, nil
 		}
-		if same(e.val, v) {
+		if identical(e.val, v) {
 			continue
 		}
 		if eq, err := r.equalAt(e.val, v, depth+1); !eq || err != nil {
@@ -116,6 +116,16 @@ func same(a, b Value) bool {
 		return ok
 	}
 	return a == b
+}
+
+// identical is same where finding out costs next to nothing: what has the same
+// place in memory is equal without a look at its parts.
+func identical(a, b Value) bool {
+	switch a.(type) {
+	case text, markup, bigint:
+		return false
+	}
+	return same(a, b)
 }
 
 // order is Python's < family: negative, zero or positive. ok is false where a
@@ -157,7 +167,7 @@ func (r *run) order(sym string, a, b Value, depth int) (c int, ok bool, err erro
 
 func (r *run) orderItems(sym string, a, b []Value, depth int) (int, bool, error) {
 	for i := range min(len(a), len(b)) {
-		if same(a[i], b[i]) {
+		if identical(a[i], b[i]) {
 			continue
 		}
 		eq, err := r.equalAt(a[i], b[i], depth+1)
@@ -182,10 +192,10 @@ func (r *run) contains(seq, x Value) (bool, error) {
 	}
 	switch s := seq.(type) {
 	case *Map:
-		return s.has(x)
+		return r.has(s, x)
 	case *dictView:
 		if s.kind == viewKeys {
-			return s.m.has(x)
+			return r.has(s.m, x)
 		}
 	case *namespace:
 		return false, failf("argument of type 'Namespace' is not iterable")
@@ -201,7 +211,7 @@ func (r *run) contains(seq, x Value) (bool, error) {
 		if !ok || err != nil {
 			return false, err
 		}
-		if same(v, x) {
+		if identical(v, x) {
 			return true, nil
 		}
 		if eq, err := r.equal(v, x); eq || err != nil {
@@ -211,8 +221,8 @@ func (r *run) contains(seq, x Value) (bool, error) {
 }
 
 // has says whether key is in m; a key of no hashable kind is an error.
-func (m *Map) has(key Value) (bool, error) {
-	h, err := hashOf(key, 0)
+func (r *run) has(m *Map, key Value) (bool, error) {
+	h, err := r.hash(key)
 	if err != nil {
 		return false, err
 	}

@@ -10,8 +10,8 @@ type expr interface {
 // constExpr is a literal.
 type constExpr struct{ v Value }
 
-func (e *constExpr) eval(*run) (Value, error) { return e.v, nil }
-func (e *constExpr) each(func(expr))          {}
+func (e *constExpr) eval(r *run) (Value, error) { return e.v, r.step() }
+func (e *constExpr) each(func(expr))            {}
 
 // nameExpr reads a variable. Which one is decided at compile time (scope.go).
 type nameExpr struct {
@@ -85,7 +85,7 @@ func (e *dictExpr) eval(r *run) (Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := m.putAny(k, v); err != nil {
+		if err := m.putAny(r, k, v); err != nil {
 			return nil, err
 		}
 	}

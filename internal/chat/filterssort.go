@@ -235,7 +235,7 @@ func doUnique(r *run, v Value, a args) (Value, error) {
 			if err != nil {
 				return nil, false, err
 			}
-			h, err := hashOf(k, 0)
+			h, err := r.hash(k)
 			if err != nil {
 				return nil, false, err
 			}

@@ -63,7 +63,7 @@ func doDict(r *run, _ Value, a args) (Value, error) {
 			if err != nil {
 				return nil, err
 			}
-			if err := m.putAny(kv[0], kv[1]); err != nil {
+			if err := m.putAny(r, kv[0], kv[1]); err != nil {
 				return nil, err
 			}
 		}

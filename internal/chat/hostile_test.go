@@ -2,7 +2,9 @@ package chat
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -99,6 +101,14 @@ var hostile = []struct{ name, src string }{
 	{"big integers in bases", `{% for i in range(99999) %}{% for j in range(99999) %}{% if '%x' % 3**9000 %}{% endif %}{% endfor %}{% endfor %}`},
 	{"big integers as text", `{% set n = 3**8000 %}{% for i in range(99999) %}{% for j in range(99999) %}{% if n|string %}{% endif %}{% endfor %}{% endfor %}`},
 
+	{"long chain of constants", `{% for i in range(99999) %}{% for j in range(99999) %}{% if ` + strings.Repeat("0 or ", 9999) + `0 %}{% endif %}{% endfor %}{% endfor %}`},
+	{"long concatenation of nothing", `{% for i in range(99999) %}{% for j in range(99999) %}{% set a = ` + strings.Repeat("'' ~ ", 9999) + `'' %}{% endfor %}{% endfor %}`},
+	{"long keys", `{% set s = 'a' * 10000000 %}{% set d = {s: 1} %}{% for i in range(99999) %}{% if d[s] and d.get(s) and s in d %}{% endif %}{% endfor %}`},
+	{"lists of long equal strings", `{% set a = ['a' * 10000000] * 9999 %}{% set b = ['a' * 10000000] * 9999 %}{% if a == b %}{% endif %}`},
+	{"a frame of many variables", `{% for i in range(99999) %}{% for j in range(99999) %}` + strings.Join(numbered("{%% set v%d = 1 %%}", 5000), "") + `{% endfor %}{% endfor %}`},
+	{"a frame of many variables, unset", `{% for i in range(99999) %}{% for j in range(99999) %}{% if false %}` + strings.Join(numbered("{%% set v%d = 1 %%}", 5000), "") + `{% endif %}{% endfor %}{% endfor %}`},
+	{"deep closures", "{% set v = 1 %}" + strings.Join(numbered("{%% macro m%d() %%}", 190), "") + "{% for i in range(99999) %}{% for j in range(99999) %}{% if v %}{% endif %}{% endfor %}{% endfor %}" + strings.Join(reversed(numbered("{%% endmacro %%}{{ m%d() }}", 190)), "")},
+
 	{"deep parentheses", "{{ " + strings.Repeat("(", 100000) + "1" + strings.Repeat(")", 100000) + " }}"},
 	{"deep lists", "{{ " + strings.Repeat("[", 100000) + strings.Repeat("]", 100000) + " }}"},
 	{"deep dicts", "{{ " + strings.Repeat("{1:", 100000) + "1" + strings.Repeat("}", 100000) + " }}"},
@@ -119,6 +129,19 @@ var hostile = []struct{ name, src string }{
 	{"long source", strings.Repeat("x", MaxSourceBytes+1)},
 	{"long integer", "{{ " + strings.Repeat("9", 100000) + " }}"},
 	{"many parameters", "{% macro m(a" + strings.Repeat(",a", 100000) + ") %}{% endmacro %}"},
+}
+
+func numbered(format string, n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf(format, i)
+	}
+	return out
+}
+
+func reversed(s []string) []string {
+	slices.Reverse(s)
+	return s
 }
 
 func TestHostileTemplatesHitALimit(t *testing.T) {
@@ -153,16 +176,17 @@ func TestHostileTemplatesHitALimit(t *testing.T) {
 // Long chains that need no depth are fine: templates are written by programs too.
 func TestLongButFlat(t *testing.T) {
 	for name, src := range map[string]string{
-		"sum":      "{{ 1" + strings.Repeat("+1", 50000) + " }}",
-		"concat":   "{{ 1" + strings.Repeat("~1", 50000) + " }}",
-		"or":       "{{ 0" + strings.Repeat(" or 0", 50000) + " }}",
-		"compare":  "{{ 1" + strings.Repeat(" < 1", 50000) + " }}",
-		"elif":     "{% if 0 %}" + strings.Repeat("{% elif 0 %}", 50000) + "{% endif %}",
-		"ifs":      strings.Repeat("{% if 0 %}{% set a = 1 %}{% endif %}", 20000),
-		"list":     "{{ [" + strings.Repeat("1,", 50000) + "]|length }}",
-		"strings":  "{{ '" + strings.Repeat("' '", 50000) + "' }}",
-		"names":    strings.Repeat("{{ a }}", 50000),
-		"comments": strings.Repeat("{# #}", 100000),
+		"sum":                  "{{ 1" + strings.Repeat("+1", 50000) + " }}",
+		"concat":               "{{ 1" + strings.Repeat("~1", 50000) + " }}",
+		"or":                   "{{ 0" + strings.Repeat(" or 0", 50000) + " }}",
+		"compare":              "{{ 1" + strings.Repeat(" < 1", 50000) + " }}",
+		"elif":                 "{% if 0 %}" + strings.Repeat("{% elif 0 %}", 50000) + "{% endif %}",
+		"ifs":                  strings.Repeat("{% if 0 %}{% set a = 1 %}{% endif %}", 20000),
+		"list":                 "{{ [" + strings.Repeat("1,", 50000) + "]|length }}",
+		"strings":              "{{ '" + strings.Repeat("' '", 50000) + "' }}",
+		"names":                strings.Repeat("{{ a }}", 50000),
+		"comments":             strings.Repeat("{# #}", 100000),
+		"names in deep frames": strings.Repeat("{% with %}", 300) + strings.Join(numbered("{{ a%d }}", 50000), "") + strings.Repeat("{% endwith %}", 300),
 	} {
 		tpl, err := Compile(src)
 		if err == nil {

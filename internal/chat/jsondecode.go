@@ -17,7 +17,7 @@ const DefaultJSONDepth = 64
 // text can hold, becomes U+FFFD.
 //
 // maxDepth bounds arrays and objects in one another; 0 means DefaultJSONDepth.
-// Memory stays below 32 bytes per byte of input. Errors are *JSONError, and
+// It allocates at most 64 bytes per byte of input. Errors are *JSONError, and
 // *LimitError for depth and for integers of more than 4,300 digits. data is not
 // kept. Safe for concurrent use.
 func DecodeJSON(data []byte, maxDepth int) (Value, error) {

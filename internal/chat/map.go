@@ -109,8 +109,8 @@ func (m *Map) put(key Value, h hashKey, v Value) {
 }
 
 // putAny is put for a key that may not be hashable.
-func (m *Map) putAny(key, v Value) error {
-	h, err := hashOf(key, 0)
+func (m *Map) putAny(r *run, key, v Value) error {
+	h, err := r.hash(key)
 	if err != nil {
 		return err
 	}
@@ -125,6 +125,15 @@ func (m *Map) clone() *Map {
 		c.put(e.key, h, e.val)
 	}
 	return c
+}
+
+// hash is hashOf, paid for: a key may be long.
+func (r *run) hash(v Value) (hashKey, error) {
+	h, err := hashOf(v, 0)
+	if err != nil {
+		return h, err
+	}
+	return h, r.charge(len(h.s) / 32)
 }
 
 func hashOf(v Value, depth int) (hashKey, error) {

@@ -25,8 +25,8 @@ func viewMethod(name string, kind viewKind) *builtin {
 	}}
 }
 
-func dictGet(_ *run, self Value, a args) (Value, error) {
-	h, err := hashOf(a.v[0], 0)
+func dictGet(r *run, self Value, a args) (Value, error) {
+	h, err := r.hash(a.v[0])
 	if err != nil {
 		return nil, err
 	}

@@ -43,13 +43,14 @@ type scope struct {
 	fn     *funcInfo
 	vars   map[string]*variable
 	order  []*variable
-	stores []string       // names set in this frame, in the order of first setting
-	since  map[string]int // their indexes in stores
+	stores []string             // names set in this frame, in the order of first setting
+	since  map[string]int       // their indexes in stores
+	seen   map[string]*variable // what find found further out
 	b      *binder
 }
 
 func (s *scope) inner() *scope {
-	return &scope{parent: s, fn: s.fn, vars: map[string]*variable{}, since: map[string]int{}, b: s.b}
+	return &scope{parent: s, fn: s.fn, vars: map[string]*variable{}, since: map[string]int{}, seen: map[string]*variable{}, b: s.b}
 }
 
 // innerFunc is a frame that is a function of its own.
@@ -59,9 +60,19 @@ func (s *scope) innerFunc() *scope {
 	return n
 }
 
+// find gives the variable that name means in this frame, nil: none yet. What
+// lies further out is remembered, since frames can be deep and names many; the
+// frames around are complete by the time this one is looked at.
 func (s *scope) find(name string) *variable {
-	for ; s != nil; s = s.parent {
-		if v := s.vars[name]; v != nil {
+	if v := s.vars[name]; v != nil {
+		return v
+	}
+	if v := s.seen[name]; v != nil {
+		return v
+	}
+	for out := s.parent; out != nil; out = out.parent {
+		if v := out.vars[name]; v != nil {
+			s.seen[name] = v
 			return v
 		}
 	}
@@ -187,7 +198,10 @@ func (s *scope) init() frameInit {
 	return fi
 }
 
+// enter and leave pay for what they do, without a check: the statement after
+// them has one.
 func (fi *frameInit) enter(r *run) {
+	r.steps -= int64(len(fi.loads) / 4)
 	for _, l := range fi.loads {
 		var v Value
 		if !l.none {
@@ -198,6 +212,7 @@ func (fi *frameInit) enter(r *run) {
 }
 
 func (fi *frameInit) leave(r *run) {
+	r.steps -= int64(len(fi.slots) / 8)
 	for _, s := range fi.slots {
 		r.frame.slots[s] = nil
 	}
@@ -218,6 +233,7 @@ func (s slotRef) load(r *run) Value {
 	for range s.hops {
 		f = f.parent
 	}
+	r.steps -= int64(s.hops / 16)
 	return f.slots[s.slot]
 }
 

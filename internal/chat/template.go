@@ -41,7 +41,7 @@ func Compile(src string) (*Template, error) {
 	}
 	lib := newLibrary()
 	b := &binder{names: map[string]int{}, lib: lib}
-	root := &scope{fn: &funcInfo{}, vars: map[string]*variable{}, since: map[string]int{}, b: b}
+	root := &scope{fn: &funcInfo{}, vars: map[string]*variable{}, since: map[string]int{}, seen: map[string]*variable{}, b: b}
 	body.symbols(root)
 	if err := body.bind(b, root, false); err != nil {
 		return nil, err
