@@ -74,6 +74,7 @@ func (l *loop) add(j *job) {
 	}
 	for _, c := range j.choices {
 		l.live[c.seq.ID] = c
+		c.max = min(c.max, c.seq.Limit()) // a small pool may hold less than the context
 	}
 	j.live = len(j.choices)
 	j.rec.Queued = now

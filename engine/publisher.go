@@ -17,6 +17,8 @@ import (
 type publisher struct {
 	current atomic.Pointer[published]
 	buffers []*published // the loop's alone
+
+	tooLong atomic.Uint64 // prompts that Submit refused by itself for their length
 }
 
 type published struct {
@@ -55,6 +57,7 @@ func (p *publisher) Snapshot(s *metrics.Snapshot) {
 		if p.current.Load() == b {
 			*s = b.s
 			b.readers.Add(-1)
+			s.Rejected[metrics.RejectContextLength] += p.tooLong.Load()
 			return
 		}
 		b.readers.Add(-1)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/paddock-go/paddock/metrics"
 )
@@ -57,5 +58,41 @@ func TestPanicWithoutStack(t *testing.T) {
 	var device *DeviceError
 	if !errors.As(err, &device) || strings.Contains(err.Error(), "goroutine") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestPoolSmallerThanContext asks that an answer without a limit of its own ends
+// where the pool does, for the reader too.
+func TestPoolSmallerThanContext(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		for _, draft := range []int{0, 4} {
+			e := openFake(t, &fakeModel{}, Options{KVPages: 4, Spec: Spec{NGram: draft}})
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			r, err := e.Complete(ctx, Request{Tokens: prompt(3, 1), N: n})
+			cancel()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, a := range r.Choices {
+				if want := 4 / n * pageSize; a.Finish != FinishLength || 3+len(a.Tokens) != want {
+					t.Errorf("choice %d of %d: %d tokens, %v; want %d, length", i, n, len(a.Tokens), a.Finish, want-3)
+				}
+			}
+			settle(t, e)
+		}
+	}
+}
+
+// TestTooLongIsCounted asks that a prompt which Submit refuses by itself is among
+// the rejections.
+func TestTooLongIsCounted(t *testing.T) {
+	e := openFake(t, &fakeModel{}, Options{KVPages: 64, MaxContext: 16})
+	var long *ContextError
+	if _, err := e.Complete(context.Background(), Request{Tokens: prompt(16, 1)}); !errors.As(err, &long) {
+		t.Fatal(err)
+	}
+	s := settle(t, e)
+	if got := s.Rejected[metrics.RejectContextLength]; got != 1 {
+		t.Errorf("%d rejections for length, want 1", got)
 	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -61,6 +62,9 @@ func (e *Engine) submit(ctx context.Context, r *Request, rec *metrics.Record, ow
 	}
 	prompt, err := e.prompt(r)
 	if err != nil {
+		if errors.As(err, new(*ContextError)) {
+			e.pub.tooLong.Add(1)
+		}
 		return nil, err
 	}
 	s, err := e.newStream(r, prompt, rec, owned)
