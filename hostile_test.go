@@ -14,12 +14,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/chat"
-	"github.com/paddock-go/paddock/internal/gguf"
 	"github.com/paddock-go/paddock/internal/gguf/ggufwrite"
-	"github.com/paddock-go/paddock/internal/model"
-	"github.com/paddock-go/paddock/internal/tokenizer"
 	"github.com/paddock-go/paddock/metrics"
 	"go.uber.org/goleak"
 )
@@ -284,14 +280,14 @@ func TestHostileFiles(t *testing.T) {
 // typed tells whether a caller can branch on err.
 func typed(err error) bool {
 	var (
-		format *gguf.FormatError
-		arch   *model.ArchError
-		key    *model.KeyError
-		tensor *model.TensorError
-		vocab  *tokenizer.VocabError
-		syntax *chat.SyntaxError
+		format *FormatError
+		arch   *ArchError
+		key    *KeyError
+		tensor *ShapeError
+		vocab  *VocabError
+		syntax *TemplateError
 		limit  *chat.LimitError
-		weight *backend.TensorError
+		weight *WeightError
 		memory *MemoryError
 	)
 	for _, target := range []any{&format, &arch, &key, &tensor, &vocab, &syntax, &limit, &weight, &memory} {

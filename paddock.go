@@ -80,6 +80,17 @@ type (
 	OptionsError   = engine.OptionsError
 )
 
+// What Open refuses a file with, for errors.As.
+type (
+	FormatError   = engine.FormatError   // the file's form: counts, lengths, types of values
+	ArchError     = engine.ArchError     // an architecture that is not supported
+	KeyError      = engine.KeyError      // a value of the metadata
+	ShapeError    = engine.ShapeError    // a tensor that is missing or of another shape
+	WeightError   = engine.WeightError   // a tensor in a format that is not supported
+	VocabError    = engine.VocabError    // the tokenizer's vocabulary
+	TemplateError = engine.TemplateError // the chat template
+)
+
 // Open loads the model file at path and serves it. See engine.Open.
 func Open(path string, o Options) (*Engine, error) { return engine.Open(path, o) }
 

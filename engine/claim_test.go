@@ -69,6 +69,8 @@ func TestSchedulerBringsItsOptions(t *testing.T) {
 		"limits":  {Limits: sched.Limits{MaxSequences: 3}},
 		"pages":   {KVPages: 5},
 		"timeout": {StallTimeout: time.Second},
+		"device":  {Devices: []Device{nil}},
+		"KV type": {KVType: 9},
 	} {
 		o.Scheduler = newScheduler(t)
 		var options *OptionsError

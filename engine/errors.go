@@ -6,6 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/paddock-go/paddock/internal/backend"
+	"github.com/paddock-go/paddock/internal/chat"
+	"github.com/paddock-go/paddock/internal/gguf"
+	"github.com/paddock-go/paddock/internal/model"
+	"github.com/paddock-go/paddock/internal/tokenizer"
 	"github.com/paddock-go/paddock/metrics"
 )
 
@@ -95,6 +100,19 @@ func contextError(ctx context.Context) error {
 	}
 	return fmt.Errorf("%w: %w", kind, ctx.Err())
 }
+
+// What Open refuses a file with, for errors.As: the file's form, its
+// architecture, a key, a tensor's shape, a tensor's format, the vocabulary, the
+// chat template.
+type (
+	FormatError   = gguf.FormatError
+	ArchError     = model.ArchError
+	KeyError      = model.KeyError
+	ShapeError    = model.TensorError
+	WeightError   = backend.TensorError
+	VocabError    = tokenizer.VocabError
+	TemplateError = chat.SyntaxError
+)
 
 // failReason sorts an error into the closed list that metrics count.
 func failReason(err error) metrics.FailReason {

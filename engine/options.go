@@ -83,6 +83,14 @@ func (o Options) withDefaults() (Options, error) {
 	if len(o.Devices) > 1 {
 		errs = append(errs, fmt.Errorf("the number of Devices is %d, at most one is supported", len(o.Devices)))
 	}
+	for i, d := range o.Devices {
+		if d == nil {
+			errs = append(errs, fmt.Errorf("Devices[%d] is nil", i))
+		}
+	}
+	if o.KVType != KVF32 {
+		errs = append(errs, fmt.Errorf("the KVType is %d, only KVF32 (%d) is supported", o.KVType, KVF32))
+	}
 	if o.StallTimeout < 0 {
 		errs = append(errs, fmt.Errorf("the StallTimeout is %v, must not be negative", o.StallTimeout))
 	}
