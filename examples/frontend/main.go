@@ -104,8 +104,11 @@ func (f *frontend) say(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", strconv.Itoa(int(full.RetryAfter.Seconds())))
 		http.Error(w, err.Error(), http.StatusTooManyRequests)
 		return
-	case err != nil:
+	case errors.As(err, new(*paddock.RequestError)), errors.As(err, new(*paddock.ContextError)), errors.As(err, new(*paddock.PagesError)):
 		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	case err != nil: // draining, closed, a device that failed
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
