@@ -200,10 +200,10 @@ func (g *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.e.Metrics().InFlight(1)
 	g.next.ServeHTTP(w, r.WithContext(metrics.NewContext(r.Context(), rec)))
 	g.e.MetricsModel().Finish(rec)
-	g.e.Metrics().InFlight(-1)
 	g.mu.Lock()
 	g.records = append(g.records, rec)
 	g.mu.Unlock()
+	g.e.Metrics().InFlight(-1) // the last word: none in flight means that all records are there
 }
 
 // smallBuffers makes the kernel keep little of what a client does not read.
@@ -378,14 +378,16 @@ func load(t *testing.T, o engine.Options, list []call, want []engine.Result) {
 	perStep := float64(s.Generated.Sum()) / steps
 	t.Logf("%d running at most, %.1f tokens generated a step, %d preemptions, %d of %d prompt tokens cached, %d drafts accepted of %d, %d abandoned, %d hung up too late",
 		running, perStep, s.Preemptions, total.cached, total.prompt, s.Spec.AcceptedTokens, s.Spec.DraftTokens, failed, succeeded)
-	if running <= 8 {
-		t.Errorf("at most %d sequences ran at once", running)
-	}
-	if o.KVPages == 0 && perStep <= 4 {
-		t.Errorf("%.2f tokens a step", perStep)
-	}
-	if o.KVPages > 0 && s.Preemptions == 0 {
-		t.Error("no preemption happened")
+	if !raceOn { // which makes the load too small for these
+		if running <= 8 {
+			t.Errorf("at most %d sequences ran at once", running)
+		}
+		if o.KVPages == 0 && perStep <= 4 {
+			t.Errorf("%.2f tokens a step", perStep)
+		}
+		if o.KVPages > 0 && s.Preemptions == 0 {
+			t.Error("no preemption happened")
+		}
 	}
 	if o.Spec.NGram > 0 && s.Spec.AcceptedTokens == 0 {
 		t.Error("no draft was accepted")
