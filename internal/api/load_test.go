@@ -286,6 +286,7 @@ func load(t *testing.T, o engine.Options, list []call, want []engine.Result) {
 	stop := neverRead(t, server.URL, promptBody("never read", `"ignore_eos":true,"stream":true,"max_tokens":600`))
 	waitFor(t, "the unread request", func() bool { return e.Stats().Admitted == 1 })
 
+	start := stepsOf(t, e)
 	watch, watched := make(chan struct{}), make(chan int)
 	go func() { watched <- watchBooks(t, e, watch) }()
 	var wg sync.WaitGroup
@@ -300,7 +301,7 @@ func load(t *testing.T, o engine.Options, list []call, want []engine.Result) {
 	}
 	wg.Wait()
 	close(watch)
-	running := <-watched
+	running, crowd := <-watched, stepsOf(t, e)
 	waitFor(t, "the end of the unread request", func() bool {
 		return sum(page(t, e.Metrics()), "paddock_num_requests_in_flight") == 0
 	})
@@ -374,8 +375,7 @@ func load(t *testing.T, o engine.Options, list []call, want []engine.Result) {
 		check(name, sum(samples, name), 0)
 	}
 
-	steps := sum(samples, "paddock_iteration_tokens_count")
-	perStep := float64(s.Generated.Sum()) / steps
+	perStep := (crowd.tokens - start.tokens) / (crowd.steps - start.steps)
 	t.Logf("%d running at most, %.1f tokens generated a step, %d preemptions, %d of %d prompt tokens cached, %d drafts accepted of %d, %d abandoned, %d hung up too late",
 		running, perStep, s.Preemptions, total.cached, total.prompt, s.Spec.AcceptedTokens, s.Spec.DraftTokens, failed, succeeded)
 	if !raceOn { // which makes the load too small for these
@@ -394,6 +394,14 @@ func load(t *testing.T, o engine.Options, list []call, want []engine.Result) {
 	}
 	client.CloseIdleConnections()
 	server.Close()
+}
+
+// work is how many steps were run and how many tokens generated so far.
+type work struct{ steps, tokens float64 }
+
+func stepsOf(t *testing.T, e *engine.Engine) work {
+	samples := page(t, e.Metrics())
+	return work{sum(samples, "paddock_iteration_tokens_count"), sum(samples, "paddock_generation_tokens_total")}
 }
 
 // audit counts what requests cost.
@@ -446,16 +454,16 @@ func watchBooks(t *testing.T, e *engine.Engine, stop chan struct{}) (running int
 // TestSpeculationTakesFewerSteps: one repetitive request, alone, in fewer steps
 // than it has tokens, and with the same text.
 func TestSpeculationTakesFewerSteps(t *testing.T) {
-	r := engine.Request{Prompt: strings.Repeat("1, 2, 3, 4, 5, 6, 7. ", 6), MaxTokens: 60, IgnoreEOS: true}
+	const tokens = 200
+	r := engine.Request{Prompt: strings.Repeat("1, 2, 3, 4, 5, 6, 7. ", 6), MaxTokens: tokens, IgnoreEOS: true}
 	want := direct(t, open(t, engine.Options{}), r)
 	e := open(t, engine.Options{Spec: engine.Spec{NGram: 8}})
 	if got := direct(t, e, r); got.Text != want.Text {
 		t.Errorf("%q, without speculation %q", got.Text, want.Text)
 	}
-	s := e.Stats()
-	if steps := sum(page(t, e.Metrics()), "paddock_iteration_tokens_count"); steps >= 60 || s.Spec.AcceptedTokens == 0 {
-		t.Errorf("%v steps for 60 tokens, %d drafts accepted", steps, s.Spec.AcceptedTokens)
-	} else {
-		t.Logf("%v steps for 60 tokens, %d drafts accepted", steps, s.Spec.AcceptedTokens)
+	s, w := e.Stats(), stepsOf(t, e)
+	t.Logf("%v steps for %d tokens, %d drafts accepted", w.steps, tokens, s.Spec.AcceptedTokens)
+	if w.steps >= tokens || s.Spec.AcceptedTokens == 0 || w.tokens != tokens {
+		t.Errorf("%v tokens in %v steps, %d drafts accepted", w.tokens, w.steps, s.Spec.AcceptedTokens)
 	}
 }
