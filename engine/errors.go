@@ -40,8 +40,12 @@ type ContextError struct {
 }
 
 func (e *ContextError) Error() string {
-	return fmt.Sprintf("engine: %d prompt tokens and %d to generate do not fit a context of %d tokens; shorten the prompt or ask for fewer",
-		e.PromptTokens, max(e.MaxTokens, 1), e.Context)
+	least := ""
+	if e.AtLeast {
+		least = "at least "
+	}
+	return fmt.Sprintf("engine: %s%d prompt tokens and %d to generate do not fit a context of %d tokens; shorten the prompt or ask for fewer",
+		least, e.PromptTokens, max(e.MaxTokens, 1), e.Context)
 }
 
 // PagesError is a request that the whole KV pool could not hold, so that waiting

@@ -15,7 +15,9 @@ import (
 	"github.com/paddock-go/paddock/sched"
 )
 
-// Submit checks r, queues it and returns its stream. The request ends when ctx
+// Submit checks r, queues it and returns its stream. A metrics.Record in ctx
+// belongs to this one request: a handler that submits several gives each a context
+// of its own. The request ends when ctx
 // does, wherever it is by then. Whoever gets a stream reads it to its end or
 // closes it.
 //
@@ -175,14 +177,18 @@ func (e *Engine) newStream(r *Request, prompt []int32, rec *metrics.Record, owne
 	j.ends = e.ends(r)
 	rec.Open(n)
 	p := r.params(j.seed, e.endTokens(r))
+	seen := sample.See(p, prompt)
 	s := &Stream{e: e, job: j, text: make([]textState, n), top: make([]sample.Alternative, max(r.Logprobs-1, 0))}
 	for i := range n {
 		p.Choice = i
-		tokens := make([]int32, len(prompt), len(prompt)+min(limit, 512))
-		copy(tokens, prompt)
+		var tokens []int32
+		if i == 0 { // the others get theirs when the scheduler has taken the request
+			tokens = make([]int32, len(prompt), len(prompt)+min(limit, 512))
+			copy(tokens, prompt)
+		}
 		c := &choice{
 			job: j, index: i, max: limit,
-			sampler: sample.New(p, prompt),
+			sampler: sample.New(p, seen),
 			seq: sched.Sequence{
 				Tokens: tokens, MaxTokens: r.MaxTokens, Priority: r.Priority, Tenant: r.Tenant, Scope: r.CacheScope,
 			},

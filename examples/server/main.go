@@ -61,8 +61,8 @@ func parseFlags(args []string) (*config, error) {
 	f.StringVar(&c.addr, "addr", "127.0.0.1:11540", "address to listen on")
 	f.StringVar(&c.model, "model", "", "GGUF file to serve (none: the embedded demo model)")
 	f.Func("served-model-name", "name that requests may give, repeatable; the first is the label in metrics", func(s string) error {
-		if s == "" {
-			return errors.New("must not be empty")
+		if s == "" || strings.ContainsAny(s, "'\"\\") || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+			return errors.New("must not be empty, nor hold quotes, backslashes, spaces or control characters")
 		}
 		c.names = append(c.names, s)
 		return nil
@@ -94,6 +94,17 @@ func parseFlags(args []string) (*config, error) {
 		if !contains(choice.allowed, choice.value) {
 			return nil, fmt.Errorf("--%s is %q, must be one of: %s", choice.flag, choice.value, strings.Join(choice.allowed, ", "))
 		}
+	}
+	for _, n := range []struct {
+		flag         string
+		value, least int
+	}{{"max-batch", c.maxBatch, 1}, {"max-queue", c.maxQueue, 1}, {"max-ctx", c.maxCtx, 0}, {"kv-pages", c.kvPages, 0}, {"threads", c.threads, 0}} {
+		if n.value < n.least {
+			return nil, fmt.Errorf("--%s is %d, must be at least %d", n.flag, n.value, n.least)
+		}
+	}
+	if c.maxCtx == 1 {
+		return nil, errors.New("--max-ctx is 1: a prompt and an answer need at least 2")
 	}
 	if *spec == "ngram" {
 		c.ngram = draftTokens

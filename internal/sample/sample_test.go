@@ -151,7 +151,7 @@ func TestGreedy(t *testing.T) {
 		{"minimum length", Params{MinTokens: 2, Ends: []int32{1}}, nil, nil, []float32{1, 3, inf, 2}, 3},
 		{"minimum length reached", Params{MinTokens: 2, Ends: []int32{1}}, nil, []int32{0, 0}, []float32{1, 3, 0, 2}, 1},
 	} {
-		s := New(c.p, c.prompt)
+		s := New(c.p, See(c.p, c.prompt))
 		for _, o := range c.out {
 			s.Accept(o)
 		}
@@ -227,7 +227,8 @@ func TestNextAllocatesNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	logits := row(5000, rng)
 	sc := NewScratch(5000)
-	s := New(Params{Temperature: 0.8, TopK: 40, TopP: 0.9, Repetition: 1.1, Presence: 0.1}, []int32{1, 2, 3})
+	p := Params{Temperature: 0.8, TopK: 40, TopP: 0.9, Repetition: 1.1, Presence: 0.1}
+	s := New(p, See(p, []int32{1, 2, 3}))
 	s.Accept(4)
 	top := make([]Alternative, 5)
 	if n := testing.AllocsPerRun(20, func() {

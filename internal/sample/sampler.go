@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/paddock-go/paddock/internal/num"
 )
@@ -40,23 +39,33 @@ func NewScratch(n int) *Scratch {
 // goroutine uses it at a time.
 type Sampler struct {
 	p       Params
-	prompt  map[int32]bool // tokens of the prompt, only where a repetition penalty asks
+	prompt  Prompt
 	output  map[int32]int  // token → times generated, only where a penalty asks
 	touched []int32        // keys of output in the order they first came
 }
 
-// New makes the sampler of one choice over a prompt.
-func New(p Params, prompt []int32) *Sampler {
-	s := &Sampler{p: p}
-	s.p.Bias = slices.Clone(p.Bias)
+// Prompt is the tokens of a prompt, as the samplers of all its choices see them:
+// only where a repetition penalty asks, else nil. It is only read.
+type Prompt map[int32]bool
+
+// See looks at a prompt once for all choices that are sampled with p.
+func See(p Params, prompt []int32) Prompt {
+	if !p.repeats() {
+		return nil
+	}
+	seen := make(Prompt)
+	for _, t := range prompt {
+		seen[t] = true
+	}
+	return seen
+}
+
+// New makes the sampler of one choice. Of p it keeps the slices, which must not
+// change.
+func New(p Params, prompt Prompt) *Sampler {
+	s := &Sampler{p: p, prompt: prompt}
 	if p.penalised() {
 		s.output = make(map[int32]int)
-	}
-	if p.repeats() {
-		s.prompt = make(map[int32]bool, len(prompt))
-		for _, t := range prompt {
-			s.prompt[t] = true
-		}
 	}
 	return s
 }
