@@ -53,7 +53,7 @@ func reference(t *testing.T, s *session.Session, r Request) [][]Token {
 	for choice := range max(r.N, 1) {
 		p := r.params(seed, nil)
 		p.Choice = choice
-		sampler, scratch := sample.New(p, r.Tokens), sample.NewScratch(s.Vocab())
+		sampler, scratch := sample.New(p, sample.See(p, r.Tokens)), sample.NewScratch(s.Vocab())
 		var tokens []Token
 		from, known := 0, r.Tokens
 		for len(tokens) < r.MaxTokens {

@@ -40,8 +40,8 @@ func NewScratch(n int) *Scratch {
 type Sampler struct {
 	p       Params
 	prompt  Prompt
-	output  map[int32]int  // token → times generated, only where a penalty asks
-	touched []int32        // keys of output in the order they first came
+	output  map[int32]int // token → times generated, only where a penalty asks
+	touched []int32       // keys of output in the order they first came
 }
 
 // Prompt is the tokens of a prompt, as the samplers of all its choices see them:
