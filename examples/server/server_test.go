@@ -210,8 +210,6 @@ func TestRunErrors(t *testing.T) {
 	for _, flags := range [][]string{
 		{"--model", "no such file.gguf"},
 		{"--addr", "256.0.0.1:1"},
-		{"--kv-pages", "-1"},
-		{"--max-batch", "-1"},
 		{"--threads", "5000"},
 	} {
 		c, err := parseFlags(append([]string{"--addr", "127.0.0.1:0", "--log-level", "error"}, flags...))
@@ -234,6 +232,11 @@ func TestFlags(t *testing.T) {
 		{"--served-model-name=", "empty"},
 		{"--metrics-auth on", "metrics-auth"},
 		{"--threads x", "threads"},
+		{"--kv-pages -1", "--kv-pages"},
+		{"--max-batch 0", "--max-batch"},
+		{"--max-queue 0", "--max-queue"},
+		{"--max-ctx 1", "--max-ctx"},
+		{"--served-model-name a'b", "quotes"},
 		{"stray", "stray"},
 	} {
 		if _, err := parseFlags(strings.Fields(c.args)); err == nil || !strings.Contains(err.Error(), c.says) {
