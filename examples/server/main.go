@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -58,6 +59,7 @@ const draftTokens = 8
 func parseFlags(args []string) (*config, error) {
 	c := &config{}
 	f := flag.NewFlagSet("server", flag.ContinueOnError)
+	f.SetOutput(io.Discard) // main says what is wrong, once
 	f.StringVar(&c.addr, "addr", "127.0.0.1:11540", "address to listen on")
 	f.StringVar(&c.model, "model", "", "GGUF file to serve (none: the embedded demo model)")
 	f.Func("served-model-name", "name that requests may give, repeatable; the first is the label in metrics", func(s string) error {
@@ -78,6 +80,10 @@ func parseFlags(args []string) (*config, error) {
 	spec := f.String("spec", "off", "speculation: off or ngram")
 	level := f.String("log-level", "info", "least level that is logged: debug, info, warn or error")
 	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			f.SetOutput(os.Stdout)
+			f.PrintDefaults()
+		}
 		return nil, err
 	}
 	if f.NArg() > 0 {
