@@ -85,7 +85,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	for i, d := range o.Devices {
 		if d == nil {
-			errs = append(errs, fmt.Errorf("Devices[%d] is nil", i))
+			errs = append(errs, fmt.Errorf("entry %d of Devices is nil", i))
 		}
 	}
 	if o.KVType != KVF32 {
