@@ -79,7 +79,7 @@ func (r *run) element(obj, key Value) (Value, error) {
 		if i >= 0 && i < int64(len(s))/4 { // no more than four bytes each
 			walked = int(i) * 4
 		}
-		return sameKind(obj, c), r.charge(walked / 16)
+		return sameKind(obj, c), r.charge(walked / 8)
 	}
 	if x, ok := obj.(*rangeValue); ok {
 		if i < 0 {

@@ -67,11 +67,6 @@ func goldenSource(t testing.TB, name string) (string, bool) {
 	return string(b), true
 }
 
-// lenientRows are those that fail in Python for reasons that are no semantics
-// of a template, so that not failing is right too. None is needed so far: we
-// fail as Python does. The table is here for the day that changes.
-var lenientRows = map[string]bool{}
-
 func (row *goldenRow) check(out string, err error) error {
 	switch row.errFor {
 	case "":
@@ -91,7 +86,7 @@ func (row *goldenRow) check(out string, err error) error {
 		}
 	case "runtime":
 		var failed *RuntimeError
-		if !errors.As(err, &failed) && !(err == nil && lenientRows[row.template+"/"+row.name]) {
+		if !errors.As(err, &failed) {
 			return fmt.Errorf("want it to fail (%s), got %v", row.errText, err)
 		}
 	default:
@@ -114,6 +109,7 @@ func TestGolden(t *testing.T) {
 	rows := goldenRows(t)
 	compiled := map[string]*Template{}
 	passed, present, absent := 0, 0, map[string]int{}
+	required := map[string]int{"qwen2.5-7b-instruct": 0, "qwen3": 0, "smollm3-3b": 0, "phi-3.5-mini-instruct": 0, "vllm-chatml": 0}
 	for _, row := range rows {
 		tpl := compiled[row.template]
 		if tpl == nil {
@@ -136,6 +132,14 @@ func TestGolden(t *testing.T) {
 			continue
 		}
 		passed++
+		if _, ok := required[row.template]; ok {
+			required[row.template]++
+		}
+	}
+	for name, n := range required {
+		if n < 15 {
+			t.Errorf("%s: only %d rows passed", name, n)
+		}
 	}
 	var missing []string
 	for name, n := range absent {

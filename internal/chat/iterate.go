@@ -106,9 +106,9 @@ func (r *run) drain(it iterator) ([]Value, error) {
 func (r *run) length(v Value) (int, error) {
 	switch x := v.(type) {
 	case text:
-		return runeCount(string(x)), r.charge(len(x) / 32)
+		return runeCount(string(x)), r.charge(len(x) / 16)
 	case markup:
-		return runeCount(string(x)), r.charge(len(x) / 32)
+		return runeCount(string(x)), r.charge(len(x) / 16)
 	case *list:
 		return len(x.items), nil
 	case *tuple:

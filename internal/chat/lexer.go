@@ -59,7 +59,7 @@ func normNewlines(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 }
 
-func (l *lexer) failf(line int, msg string) error { return &SyntaxError{line, msg} }
+func (l *lexer) fail(line int, msg string) error { return &SyntaxError{line, msg} }
 
 func (l *lexer) next() (token, error) {
 	for len(l.queue) == 0 {
@@ -192,7 +192,7 @@ func (l *lexer) lexRaw(before string, begin int, sign byte) error {
 	for off := 0; ; {
 		i := strings.Index(body[off:], "{%")
 		if i < 0 {
-			return l.failf(l.line, "missing end of raw directive")
+			return l.fail(l.line, "missing end of raw directive")
 		}
 		off += i
 		if n, sign := l.rawEnd(body[off:]); n > 0 {
@@ -245,7 +245,7 @@ func (l *lexer) lexComment() error {
 	rest := l.src[l.pos:]
 	i := strings.Index(rest, "#}")
 	if i < 0 {
-		return l.failf(l.line, "missing end of comment tag")
+		return l.fail(l.line, "missing end of comment tag")
 	}
 	if i > 0 && (rest[i-1] == '-' || rest[i-1] == '+') {
 		i--
@@ -291,7 +291,7 @@ func (l *lexer) lexTag() error {
 	}
 	if n := nameLen(rest); n > 0 {
 		if first, _ := utf8.DecodeRuneInString(rest); first != '_' && !unicode.IsLetter(first) {
-			return l.failf(l.line, "invalid character in identifier")
+			return l.fail(l.line, "invalid character in identifier")
 		}
 		l.emit(tokName, rest[:n])
 		l.advance(n)
@@ -303,7 +303,7 @@ func (l *lexer) lexTag() error {
 		}
 	}
 	bad, _ := utf8.DecodeRuneInString(rest)
-	return l.failf(l.line, "unexpected character "+reprString(string(bad)))
+	return l.fail(l.line, "unexpected character "+reprString(string(bad)))
 }
 
 var closers = map[string]byte{"(": ')', "[": ']', "{": '}'}
@@ -317,11 +317,11 @@ func (l *lexer) lexOperator(op string) error {
 		l.nesting = append(l.nesting, closers[op])
 	case ")", "]", "}":
 		if len(l.nesting) == 0 {
-			return l.failf(l.line, "unexpected '"+op+"'")
+			return l.fail(l.line, "unexpected '"+op+"'")
 		}
 		want := l.nesting[len(l.nesting)-1]
 		if want != op[0] {
-			return l.failf(l.line, "unexpected '"+op+"', expected '"+string(want)+"'")
+			return l.fail(l.line, "unexpected '"+op+"', expected '"+string(want)+"'")
 		}
 		l.nesting = l.nesting[:len(l.nesting)-1]
 	}

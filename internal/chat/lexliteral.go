@@ -102,11 +102,11 @@ func (l *lexer) lexString(rest string) error {
 		}
 	}
 	if end >= len(rest) {
-		return l.failf(l.line, "unterminated string")
+		return l.fail(l.line, "unterminated string")
 	}
 	s, err := unescape(rest[1:end])
 	if err != "" {
-		return l.failf(l.line, err)
+		return l.fail(l.line, err)
 	}
 	l.emit(tokString, s)
 	l.advance(end + 1)

@@ -45,7 +45,7 @@ func (p *parser) tuple(m tupleMode) (expr, error) {
 			return items[0], nil
 		}
 		if !m.parens {
-			return nil, p.failf(p.tok.line, "expected an expression, got "+describe(p.tok))
+			return nil, p.fail(p.tok.line, "expected an expression, got "+describe(p.tok))
 		}
 	}
 	return &seqExpr{items, true}, nil
@@ -292,7 +292,7 @@ func (p *parser) primary() (expr, error) {
 		return p.dictDisplay()
 	case tokName, tokString, tokInt, tokFloat:
 	default:
-		return nil, p.failf(t.line, "unexpected "+describe(t))
+		return nil, p.fail(t.line, "unexpected "+describe(t))
 	}
 	if err := p.advance(); err != nil {
 		return nil, err

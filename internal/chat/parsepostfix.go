@@ -54,7 +54,7 @@ func (p *parser) dot(e expr) (expr, error) {
 		}
 		return &itemExpr{e, &constExpr{normInt(n)}}, nil
 	}
-	return nil, p.failf(t.line, "expected name or number")
+	return nil, p.fail(t.line, "expected name or number")
 }
 
 func (p *parser) subscript(e expr) (expr, error) {
@@ -70,7 +70,7 @@ func (p *parser) subscript(e expr) (expr, error) {
 				return nil, err
 			}
 			if slice != nil {
-				return nil, p.failf(line, "a slice can't be part of a tuple index")
+				return nil, p.fail(line, "a slice can't be part of a tuple index")
 			}
 		}
 		k, s, err := p.subscribed(e)
@@ -78,7 +78,7 @@ func (p *parser) subscript(e expr) (expr, error) {
 			return nil, err
 		}
 		if s != nil && len(keys) > 0 {
-			return nil, p.failf(line, "a slice can't be part of a tuple index")
+			return nil, p.fail(line, "a slice can't be part of a tuple index")
 		}
 		if slice = s; s == nil {
 			keys = append(keys, k)
@@ -133,7 +133,7 @@ func (p *parser) arguments(a *callArgs) error {
 	return p.commaList(")", func() (err error) {
 		invalid := func(bad bool) error {
 			if bad {
-				return p.failf(line, "invalid syntax for function call expression")
+				return p.fail(line, "invalid syntax for function call expression")
 			}
 			return p.advance()
 		}
@@ -160,7 +160,7 @@ func (p *parser) arguments(a *callArgs) error {
 			}
 		}
 		if a.star != nil || a.kwstar != nil || len(a.names) > 0 {
-			return p.failf(line, "invalid syntax for function call expression")
+			return p.fail(line, "invalid syntax for function call expression")
 		}
 		e, err := p.expression()
 		a.pos = append(a.pos, e)
@@ -172,7 +172,7 @@ func (p *parser) keywordArg(a *callArgs, invalid func(bool) error) error {
 	name := p.tok
 	for _, n := range a.names {
 		if n == name.text {
-			return p.failf(name.line, "keyword argument repeated: "+name.text)
+			return p.fail(name.line, "keyword argument repeated: "+name.text)
 		}
 	}
 	if len(a.names) == 255 {
@@ -259,7 +259,7 @@ func (p *parser) test(e expr) (expr, error) {
 	case p.is("("):
 		err = p.arguments(&t.args)
 	case p.isName("is"):
-		return nil, p.failf(p.tok.line, "You cannot chain multiple tests with is")
+		return nil, p.fail(p.tok.line, "You cannot chain multiple tests with is")
 	case p.startsArgument():
 		var a expr
 		err = p.nested(func() (err error) {

@@ -44,7 +44,7 @@ func (p *parser) look() (token, error) {
 	return *p.ahead, nil
 }
 
-func (p *parser) failf(line int, msg string) error { return &SyntaxError{line, msg} }
+func (p *parser) fail(line int, msg string) error { return &SyntaxError{line, msg} }
 
 // deeper enters one more AST level; shallower leaves n.
 func (p *parser) deeper() error {
@@ -103,7 +103,7 @@ func (p *parser) expectName(name string) error {
 }
 
 func (p *parser) unexpected(want string) error {
-	return p.failf(p.tok.line, "expected "+reprString(want)+", got "+describe(p.tok))
+	return p.fail(p.tok.line, "expected "+reprString(want)+", got "+describe(p.tok))
 }
 
 func describe(t token) string {
@@ -126,7 +126,7 @@ func (p *parser) block(ends ...string) (block, error) {
 		switch p.tok.kind {
 		case tokEOF:
 			if ends != nil {
-				return nil, p.failf(p.tok.line, "unexpected end of template, expected "+describeEnds(ends))
+				return nil, p.fail(p.tok.line, "unexpected end of template, expected "+describeEnds(ends))
 			}
 			return out, nil
 		case tokData:

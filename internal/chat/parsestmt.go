@@ -20,18 +20,18 @@ var foreign = map[string]string{
 // statement parses what is inside {% %}, from its first name on.
 func (p *parser) statement(ends []string) (block, error) {
 	if !p.is(tokName) {
-		return nil, p.failf(p.tok.line, "tag name expected")
+		return nil, p.fail(p.tok.line, "tag name expected")
 	}
 	f := p.tags[p.tok.text]
 	if f == nil {
 		if why, ok := foreign[p.tok.text]; ok {
-			return nil, p.failf(p.tok.line, "unsupported tag "+reprString(p.tok.text)+": "+why)
+			return nil, p.fail(p.tok.line, "unsupported tag "+reprString(p.tok.text)+": "+why)
 		}
 		msg := "encountered unknown tag " + reprString(p.tok.text)
 		if ends != nil {
 			msg += ", looking for " + describeEnds(ends)
 		}
-		return nil, p.failf(p.tok.line, msg)
+		return nil, p.fail(p.tok.line, msg)
 	}
 	return f(p, at(p.tok.line))
 }
@@ -230,7 +230,7 @@ func (p *parser) signature(d *macroDef) error {
 		}
 		for _, q := range d.params {
 			if q.name == t.name {
-				return p.failf(t.line(), "duplicate parameter "+reprString(t.name))
+				return p.fail(t.line(), "duplicate parameter "+reprString(t.name))
 			}
 		}
 		if ok, err := p.skip("="); err != nil {
@@ -242,7 +242,7 @@ func (p *parser) signature(d *macroDef) error {
 			}
 			d.defaults = append(d.defaults, e)
 		} else if len(d.defaults) > 0 {
-			return p.failf(t.line(), "non-default argument follows default argument")
+			return p.fail(t.line(), "non-default argument follows default argument")
 		}
 		d.params = append(d.params, t)
 	}
@@ -265,7 +265,7 @@ func (p *parser) callTag(line at) (block, error) {
 	}
 	call, ok := e.(*callExpr)
 	if !ok {
-		return nil, p.failf(line.line(), "expected call")
+		return nil, p.fail(line.line(), "expected call")
 	}
 	if err := p.macroBody(d, "endcall"); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ func (p *parser) plainTarget() (*nameTarget, error) {
 		return nil, err
 	}
 	if _, ok := constants[t.text]; ok {
-		return nil, p.failf(t.line, "can't assign to "+reprString(t.text))
+		return nil, p.fail(t.line, "can't assign to "+reprString(t.text))
 	}
 	return &nameTarget{at: at(t.line), name: t.text}, nil
 }

@@ -179,6 +179,31 @@ func TestRenderIsCheap(t *testing.T) {
 	}
 }
 
+// TestDefaultLimitsLeaveRoom renders the largest body that the API takes, and
+// one of many messages: defaults that stop templates which mean harm must not
+// stop a long prompt.
+func TestDefaultLimitsLeaveRoom(t *testing.T) {
+	const body = 8 << 20
+	long := NewMap(2).Set("messages", List(NewMap(2).Set("role", String("user")).Set("content", String(strings.Repeat("wörds of it ", body/13))))).Set("add_generation_prompt", Bool(true)).Set("bos_token", String("<s>")).Set("eos_token", String("</s>"))
+	var many []Value
+	for i := range 3000 {
+		role := [2]string{"user", "assistant"}[i%2]
+		many = append(many, NewMap(2).Set("role", String(role)).Set("content", String("some twenty bytes xx")))
+	}
+	for _, name := range []string{"qwen2.5-7b-instruct", "qwen3", "smollm3-3b", "phi-3.5-mini-instruct", "vllm-chatml", "gpt-oss-120b", "mistral-nemo-instruct-2407", "gemma-4-31b-it"} {
+		src, ok := goldenSource(t, name)
+		if !ok {
+			t.Fatalf("%s is not there", name)
+		}
+		tpl := mustCompile(t, src)
+		for what, ctx := range map[string]*Map{"one long message": long, "many messages": NewMap(3).Set("messages", List(many...)).Set("bos_token", String("<s>")).Set("eos_token", String("</s>"))} {
+			if _, err := tpl.Render(ctx, Options{Now: goldenNow}); err != nil {
+				t.Errorf("%s, %s: %v", name, what, err)
+			}
+		}
+	}
+}
+
 func BenchmarkRender(b *testing.B) {
 	ctx := benchContext(20)
 	for _, name := range []string{"qwen2.5-7b-instruct", "qwen3", "smollm3-3b", "phi-3.5-mini-instruct", "vllm-chatml", "gpt-oss-120b"} {

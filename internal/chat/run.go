@@ -51,9 +51,9 @@ func (r *run) scan(n int) error { return r.charge(n / bytesPerStep) }
 // scanText pays for looking at every character of s.
 func (r *run) scanText(s string) error {
 	if isASCII(s) {
-		return r.charge(len(s) / 16)
+		return r.charge(len(s) / 8)
 	}
-	return r.charge(len(s) / 4)
+	return r.charge(len(s) / 2)
 }
 
 // chargeInt pays for arithmetic on integers beyond 64 bits, and for turning

@@ -95,7 +95,7 @@ func (r *run) sliceItems(items []Value, b sliceBounds) ([]Value, error) {
 // sliceString cuts by code points. The usual slice, of step 1, walks only up to
 // its bounds, from whichever end they count.
 func (r *run) sliceString(s string, b sliceBounds) (string, error) {
-	if err := r.charge(len(s) / 32); err != nil {
+	if err := r.charge(len(s) / 16); err != nil {
 		return "", err
 	}
 	if b.step == nil || *b.step == 1 {

@@ -71,13 +71,16 @@ func (t *Template) Reads(name string) bool {
 
 // Render runs the template over ctx, whose keys are the names it can read:
 // messages, tools, add_generation_prompt, bos_token and so on. An absent key is
-// undefined, which is not the same as None.
+// undefined, which is not the same as None. A nil ctx is an empty one.
 //
 // Errors are *RaiseError where the template refused its input, *LimitError
 // where it went beyond opt.Limits, and *RuntimeError for anything else it could
 // not do. Safe for concurrent use; ctx must not change meanwhile.
 func (t *Template) Render(ctx *Map, opt Options) (out string, err error) {
 	lim := opt.Limits.withDefaults()
+	if ctx == nil {
+		ctx = NewMap(0)
+	}
 	r := &run{
 		lim: lim, steps: lim.Steps, mem: lim.ValueBytes, now: opt.Now, lib: t.lib,
 		names: make([]Value, len(t.names)),

@@ -244,7 +244,7 @@ func (w *jsonWriter) sorted(entries []entry) ([]entry, error) {
 // str writes a JSON string. Like Python's, and unlike most, it leaves DEL,
 // U+2028 and HTML's characters alone.
 func (w *jsonWriter) str(s string) error {
-	if err := w.r.charge(len(s) / 16); err != nil {
+	if err := w.r.charge(len(s) / 8); err != nil {
 		return err
 	}
 	if err := w.room(len(s) + 2); err != nil {
