@@ -34,6 +34,9 @@ type Options struct {
 	// Tenant and CacheScope, where given, name a request's tenant (fair shares) and
 	// prefix-cache scope (isolation).
 	Tenant, CacheScope func(*http.Request) string
+	// Priority, where given, ranks a request: higher is served first, and may push
+	// lower ones out of the batch. No field of a body does that.
+	Priority func(*http.Request) int
 
 	BodyTimeout  time.Duration // for a request's body to arrive; 0: 30 s
 	WriteTimeout time.Duration // for a client to take what is written to it; 0: 30 s

@@ -135,7 +135,7 @@ func TestFieldsRefused(t *testing.T) {
 	for field, values := range map[string][]string{
 		"n": {"0", "-1", "129"}, "max_tokens": {"0", "-1", "2147483648"}, "max_completion_tokens": {"0", "2147483648"},
 		"top_k": {"-2", "2147483648"}, "min_tokens": {"-1", "2147483648"}, "top_logprobs": {"-1", "21"},
-		"seed": {"9223372036854775808", "-9223372036854775809"}, "priority": {"2147483648"},
+		"seed": {"9223372036854775808", "-9223372036854775809"},
 	} {
 		add(field, field, append(values, `"1"`, "true", "[1]", "{}", "1.0", "1.5", "1e2", huge, digits)...)
 	}
@@ -253,7 +253,7 @@ func TestChatFieldsTaken(t *testing.T) {
 		"stream":true,"stream_options":{"include_usage":true,"include_obfuscation":null},
 		"temperature":0.5,"top_p":0,"n":3,"stop":["a","b"],"seed":-7,"presence_penalty":-2,"frequency_penalty":2,
 		"logit_bias":{"0":-100,"17":1.5},"max_completion_tokens":9,"logprobs":true,"top_logprobs":20,
-		"top_k":-1,"min_p":0.1,"repetition_penalty":1.1,"ignore_eos":true,"min_tokens":2,"stop_token_ids":[3,4],"priority":-1,"cache_salt":"s",
+		"top_k":-1,"min_p":0.1,"repetition_penalty":1.1,"ignore_eos":true,"min_tokens":2,"stop_token_ids":[3,4],"cache_salt":"s",
 		"user":"u","metadata":{"a":"b"},"store":true,"service_tier":"auto","safety_identifier":"x","prompt_cache_key":"k","prompt_cache_retention":"24h",
 		"prompt_cache_options":{},"prediction":{"type":"content","content":"x"},"parallel_tool_calls":true,"verbosity":"medium",
 		"tools":[],"tool_choice":"none","functions":[],"function_call":"auto","response_format":{"type" : "text"},"modalities":["text"],
@@ -276,7 +276,7 @@ func TestChatFieldsTaken(t *testing.T) {
 	r.Messages = nil
 	seed := int64(-7)
 	want := engine.Request{
-		N: 3, Stop: []string{"a", "b"}, IgnoreEOS: true, MinTokens: 2, StopTokens: []int32{3, 4}, Priority: -1, CacheScope: "s",
+		N: 3, Stop: []string{"a", "b"}, IgnoreEOS: true, MinTokens: 2, StopTokens: []int32{3, 4}, CacheScope: "s",
 		Sampling: engine.Sampling{
 			Temperature: 0.5, TopP: 1e-45, MinP: 0.1, RepetitionPenalty: 1.1, PresencePenalty: -2, FrequencyPenalty: 2, Seed: &seed,
 			LogitBias: map[int32]float32{0: -100, 17: 1.5},

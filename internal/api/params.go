@@ -48,7 +48,6 @@ var shared = []paramField{
 	{"ignore_eos", setBool(func(p *params) *bool { return &p.req.IgnoreEOS })},
 	{"min_tokens", setInt(0, math.MaxInt32, func(p *params) *int { return &p.req.MinTokens })},
 	{"stop_token_ids", setStopTokens},
-	{"priority", setInt(math.MinInt32, math.MaxInt32, func(p *params) *int { return &p.req.Priority })},
 	{"cache_salt", setCacheSalt},
 
 	// Accepted without effect.
@@ -86,6 +85,9 @@ func parse(x *exchange, table []paramField) (*params, *refusal) {
 	if t := x.h.o.Tenant; t != nil {
 		p.req.Tenant = t(x.r)
 		x.rec.Tenant = p.req.Tenant
+	}
+	if f := x.h.o.Priority; f != nil {
+		p.req.Priority = f(x.r)
 	}
 	if s := x.h.o.CacheScope; s != nil {
 		p.req.CacheScope = s(x.r) + "\x00" + p.req.CacheScope

@@ -27,7 +27,7 @@ type TensorError struct {
 }
 
 func (e *TensorError) Error() string {
-	return fmt.Sprintf("backend: tensor %q of type %v: %s", e.Tensor, e.Type, e.What)
+	return fmt.Sprintf("backend: tensor %q (%v): %s", e.Tensor, e.Type, e.What)
 }
 
 // Rows cuts the rows of a weight out of its tensor and finds the format. The
