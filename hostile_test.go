@@ -372,7 +372,9 @@ func TestTemplatesThatNeverEnd(t *testing.T) {
 			if !errors.As(err, &request) {
 				t.Errorf("got %v, want a RequestError", err)
 			}
-			if got := after.TotalAlloc - before.TotalAlloc; got > 256<<20 {
+			// In all, and freed as it goes: 30 million steps of 16 bytes, twice that
+			// under the race detector.
+			if got := after.TotalAlloc - before.TotalAlloc; got > 1<<30 {
 				t.Errorf("%d MiB allocated", got>>20)
 			}
 		})
