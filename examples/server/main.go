@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -97,7 +98,7 @@ func parseFlags(args []string) (*config, error) {
 		{"device", *device, []string{"auto", "cpu"}},
 		{"spec", *spec, []string{"off", "ngram"}},
 	} {
-		if !contains(choice.allowed, choice.value) {
+		if !slices.Contains(choice.allowed, choice.value) {
 			return nil, fmt.Errorf("--%s is %q, must be one of: %s", choice.flag, choice.value, strings.Join(choice.allowed, ", "))
 		}
 	}
@@ -119,13 +120,4 @@ func parseFlags(args []string) (*config, error) {
 		return nil, fmt.Errorf("--log-level: %w", err)
 	}
 	return c, nil
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
