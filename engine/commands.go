@@ -147,7 +147,6 @@ func (l *loop) close(j *job, err error) {
 func (l *loop) observe(j *job, now time.Duration) {
 	j.rec.Finished = now
 	l.model.Finish(j.rec)
-	l.recorder.InFlight(-1)
 }
 
 // endReason says to the scheduler why a sequence is taken out.

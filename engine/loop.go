@@ -23,18 +23,17 @@ import (
 //
 // Publishing comes before pushing: whoever sees a token finds it counted.
 type loop struct {
-	sched    *sched.Scheduler
-	runner   backend.Runner
-	text     func(id int32) []byte // a token's bytes
-	in       *inbox
-	pub      *publisher
-	model    *metrics.Model
-	recorder *metrics.Recorder
-	now      func() time.Duration // the recorder's clock
-	vocab    int
-	page     int // tokens a KV page
-	spec     draft.NGram
-	context  int
+	sched   *sched.Scheduler
+	runner  backend.Runner
+	text    func(id int32) []byte // a token's bytes
+	in      *inbox
+	pub     *publisher
+	model   *metrics.Model
+	now     func() time.Duration // the recorder's clock
+	vocab   int
+	page    int // tokens a KV page
+	spec    draft.NGram
+	context int
 
 	nextID   sched.SeqID
 	live     map[sched.SeqID]*choice

@@ -133,7 +133,7 @@ func (e *Engine) start(o Options, loaded backend.Model) (*Engine, error) {
 	kv, scratch := loaded.RunnerBytes(limits)
 	l := &loop{
 		sched: s, runner: runner, text: e.tokenBytes, in: &inbox{wake: make(chan struct{}, 1)}, pub: &publisher{},
-		recorder: o.Metrics, now: o.Metrics.Now, vocab: e.vocab, page: pageSize, context: e.context,
+		now: o.Metrics.Now, vocab: e.vocab, page: pageSize, context: e.context,
 		spec:    draft.NGram{Max: 4, Min: 2, K: o.Spec.NGram},
 		live:    make(map[sched.SeqID]*choice),
 		maxRows: limits.LogitRows, maxSeqs: limits.Seqs,

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/paddock-go/paddock/internal/sample"
 	"github.com/paddock-go/paddock/internal/tokenizer"
@@ -16,35 +17,31 @@ import (
 )
 
 // Submit checks r, queues it and returns its stream. A metrics.Record in ctx
-// belongs to this one request: a handler that submits several gives each a context
-// of its own. The request ends when ctx
-// does, wherever it is by then. Whoever gets a stream reads it to its end or
-// closes it.
+// becomes this request's; when several are submitted under one record, as for a
+// batch of prompts, the others are requests of their own in the metrics. The
+// request ends when ctx does, wherever it is by then. Whoever gets a stream reads
+// it to its end or closes it.
 //
 // Errors, beside ctx's own: *RequestError, *ContextError, *PagesError,
 // *QueueFullError, *DeviceError, ErrNoChat, ErrDraining, ErrClosed.
 func (e *Engine) Submit(ctx context.Context, r Request) (*Stream, error) {
 	rec := metrics.FromContext(ctx)
-	owned := rec == nil
+	owned := rec == nil || !rec.Claim()
 	if owned {
-		rec = &metrics.Record{Operation: metrics.TextCompletion, Tenant: r.Tenant, Arrival: e.rec.Now()}
+		rec = &metrics.Record{Operation: metrics.TextCompletion, Tenant: strings.Clone(r.Tenant)}
 		if r.Messages != nil {
 			rec.Operation = metrics.Chat
 		}
 		if int(r.Origin) < metrics.NumOrigins { // else submit refuses it
 			rec.Origin = r.Origin
 		}
-		e.rec.InFlight(1)
 	}
-	if rec.Model == nil {
-		rec.Model = e.model
-	}
+	ctx = e.model.Begin(ctx, rec)
 	s, err := e.submit(ctx, &r, rec, owned)
 	if err != nil {
 		rec.Fail = failReason(err)
 		if owned {
 			e.model.Finish(rec)
-			e.rec.InFlight(-1)
 		}
 		return nil, err
 	}

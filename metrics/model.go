@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -16,8 +17,11 @@ type Model struct {
 	rec    *Recorder
 	source Source
 	serves [NumOperations]bool
-	ledger *ledger // nil: records nothing
+	ledger *ledger // nil: no metrics
 	closed atomic.Bool
+	index  int // among the recorder's open models: the least that was free
+
+	observers atomic.Pointer[[]Observer] // of the StatLoggers; nil: none
 
 	// Label pairs, shared by all pages.
 	label *dto.LabelPair
@@ -66,12 +70,21 @@ func (r *Recorder) OpenModel(name string, serves []Operation, source Source) (*M
 
 	r.scrape.Lock()
 	defer r.scrape.Unlock()
+	taken := make(map[int]bool, len(r.models))
 	for _, live := range r.models {
 		if live.name == name {
 			return nil, &DuplicateModelError{Name: name}
 		}
+		taken[live.index] = true
+	}
+	for taken[m.index] {
+		m.index++
+	}
+	for _, l := range r.loggers {
+		m.observe(l)
 	}
 	r.models = append(r.models, m)
+	r.opened(m)
 	return m, nil
 }
 
@@ -103,6 +116,7 @@ func (m *Model) Close() error {
 	for i, live := range r.models {
 		if live == m {
 			r.models = append(r.models[:i:i], r.models[i+1:]...)
+			r.closing(m)
 			break
 		}
 	}
@@ -133,16 +147,42 @@ func (m *Model) Step(s *StepStats) {
 		sum, n := nanos(g.Gap), uint64(g.N)
 		e.observe(e.base(g.Operation, g.Origin), hGap, sum/n, n, sum)
 	}
+	if all := m.observers.Load(); all != nil {
+		for _, o := range *all {
+			o.Step(s)
+		}
+	}
+}
+
+// Begin takes rec as a request of m: it sets Model, stamps Arrival unless an edge has, and counts the request as in flight until
+// Finish. The trace is that of rec, else of ctx's OpenTelemetry span. It returns ctx with rec in it and, where the recorder has a
+// tracer, the request's span. For a record that has begun it only returns ctx. The caller owns rec.
+func (m *Model) Begin(ctx context.Context, rec *Record) context.Context {
+	if m == nil || rec == nil || rec.begun.Swap(true) {
+		return ctx
+	}
+	rec.Model = m
+	if rec.Arrival == 0 {
+		rec.Arrival = m.rec.Now()
+	}
+	m.rec.InFlight(1)
+	if FromContext(ctx) != rec {
+		ctx = NewContext(ctx, rec)
+	}
+	return m.rec.startSpan(ctx, rec)
 }
 
 // Finish records the end of a request, once: a second call with the same record does nothing. It stamps Finished if nobody
-// did. It allocates nothing, takes no lock, and keeps nothing of rec. A request that failed before it reached the engine
-// (Fail set, no stamps but Arrival) is recorded under the model that owns its route.
+// did. It allocates nothing, takes no lock that a scrape takes, and keeps nothing of rec but the strings that events show. A
+// request that failed before it reached the engine (Fail set, no stamps but Arrival) is recorded under the model that owns its route.
 func (m *Model) Finish(rec *Record) {
-	if m == nil || m.ledger == nil || rec == nil || rec.done.Swap(true) {
+	if m == nil || rec == nil || rec.done.Swap(true) {
 		return
 	}
 	defer m.rec.guard("finish")
+	if rec.begun.Load() {
+		defer m.rec.InFlight(-1)
+	}
 	if !known(rec.Operation, rec.Origin) || int(rec.Fail) >= NumFailReasons || int(rec.Finish) >= numFinishReasons {
 		m.rec.fault("finish", fmt.Errorf("operation %d, origin %d, fail %d, finish %d: outside their lists",
 			rec.Operation, rec.Origin, rec.Fail, rec.Finish))
@@ -150,6 +190,21 @@ func (m *Model) Finish(rec *Record) {
 	}
 	if rec.Finished == 0 {
 		rec.Finished = m.rec.Now()
+	}
+	m.count(rec)
+	if all := m.observers.Load(); all != nil {
+		for _, o := range *all {
+			o.Finish(rec)
+		}
+	}
+	m.rec.events.push(m.rec, m, rec)
+	m.rec.endSpan(rec)
+}
+
+// count adds an ended request to the histograms and outcomes.
+func (m *Model) count(rec *Record) {
+	if m.ledger == nil {
+		return
 	}
 	e, half := m.enter()
 	defer m.ledger.gate.leave(half)
@@ -166,19 +221,19 @@ func (m *Model) Finish(rec *Record) {
 func (e entry) outcome(base int, rec *Record) {
 	duration := nanos(rec.Finished - rec.Arrival)
 	if rec.Fail != NoFail {
-		e.observe1(base, hDuration+histID(fails[rec.Fail].errorType), duration)
+		e.observeTraced(base, hDuration+histID(fails[rec.Fail].errorType), duration, rec)
 		e.cells[base+e.failure+int(rec.Fail)].Add(1)
 		return
 	}
-	e.observe1(base, hDuration, duration)
+	e.observeTraced(base, hDuration, duration, rec)
 	e.cells[base+e.success+int(max(rec.Finish, Stop))].Add(1)
 	for i := range rec.Choices {
 		c := &rec.Choices[i]
 		if c.Tokens >= 1 {
-			e.observe1(base, hFirstToken, nanos(c.First-rec.Arrival))
+			e.observeTraced(base, hFirstToken, nanos(c.First-rec.Arrival), rec)
 		}
 		if c.Tokens >= 2 {
-			e.observe1(base, hPerToken, nanos(c.Last-c.First)/uint64(c.Tokens-1))
+			e.observeTraced(base, hPerToken, nanos(c.Last-c.First)/uint64(c.Tokens-1), rec)
 		}
 	}
 }

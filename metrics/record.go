@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Record is one request's life, from its arrival to its end. There is one per request, whether it came over HTTP or through a
@@ -16,7 +18,7 @@ import (
 //	Arrival ≤ Queued ≤ Scheduled ≤ First ≤ Last ≤ Finished
 //
 // A Record has one owner at a time: the edge until Submit, the engine until the stream has ended, then the edge again. It
-// isn't safe for concurrent use, and must not be copied after first use.
+// isn't safe for concurrent use, Claim aside, and must not be copied after first use.
 type Record struct {
 	Operation Operation
 	Origin    Origin
@@ -27,7 +29,13 @@ type Record struct {
 	// For events only; never labels.
 	ID      string
 	Tenant  string
-	TraceID [16]byte // zero: none
+	Session string
+	User    string
+	Route   string // the pattern of the route that the request came by
+	Status  int    // of the HTTP reply; 0: none was sent
+
+	// The trace that the request is part of; zero: none. Exemplars carry them.
+	TraceID [16]byte
 	SpanID  [8]byte
 
 	Arrival   time.Duration // the request's head was read, or Submit was called
@@ -40,6 +48,13 @@ type Record struct {
 	PromptTokens    int // of the request, once whatever N is
 	CachedTokens    int // of those, from prefix or tier
 	GeneratedTokens int // over all choices, sampled stop tokens and tokens cut away by a stop string included
+	MaxTokens       int // most tokens that the request asked for; 0: it didn't say
+
+	Tokenizing  time.Duration // spent on rendering and tokenising the prompt; before Queued
+	Preemptions int           // of its sequences
+	Drafted     int           // tokens that speculation proposed
+	Accepted    int           // of those, accepted
+	KVPages     int           // most pages that its sequences held at once
 
 	// Choices has one entry for each choice; see Open. Nil for a request that generates nothing.
 	Choices []Choice
@@ -47,8 +62,11 @@ type Record struct {
 	Finish FinishReason // of a success; NoFinish counts as Stop
 	Fail   FailReason   // why it failed, also after streaming began
 
-	one  [1]Choice   // what Choices is for a single choice, so that the common request allocates nothing
-	done atomic.Bool // Finish has counted it
+	one     [1]Choice   // what Choices is for a single choice, so that the common request allocates nothing
+	claimed atomic.Bool // an engine fills it
+	begun   atomic.Bool // Begin has taken it
+	done    atomic.Bool // Finish has counted it
+	span    trace.Span  // nil: none
 }
 
 // Choice is one of a request's n answers.
@@ -90,6 +108,10 @@ func (r *Record) Token(choice int, now time.Duration, tokens int) {
 	c.Last = now
 	c.Tokens += tokens
 }
+
+// Claim says whether the caller is the first to fill the record. One request under an edge may be submitted in several parts; the
+// first takes the edge's record, the others are requests of their own. Safe for concurrent use.
+func (r *Record) Claim() bool { return !r.claimed.Swap(true) }
 
 type contextKey struct{}
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // RecorderOptions configure a Recorder; the zero value is good.
@@ -21,6 +22,24 @@ type RecorderOptions struct {
 	// The labels of target_info. Empty: "paddock", the build's version, and a random UUID.
 	ServiceName, ServiceVersion, ServiceInstanceID string
 
+	// NativeHistograms gives the three gen_ai_server_* histograms native buckets beside the classic ones. Scrapers see them where they
+	// ask for protobuf.
+	NativeHistograms bool
+
+	// Tracer, where given, makes a span for each request, with the GenAI attributes and its phases as events. A span is started on
+	// the goroutine that brings the request and ended on one of the recorder's own: an exporter that blocks holds up no engine.
+	Tracer trace.Tracer
+
+	// NoMetrics records neither counters nor histograms nor rollups, and the page doesn't exist; events go on.
+	NoMetrics bool
+
+	// Events is the number of ended requests that the event ring remembers; 0: 4096, negative: no ring.
+	Events int
+
+	// StatLoggers are told what the engines do; see StatLogger.
+	StatLoggers []StatLogger
+	LogInterval time.Duration // between two calls of a StatLogger's Log; 0: 10 s
+
 	// Resource makes a registry that the recorder is registered on show target_info and process_start_time_seconds too. Handler
 	// always shows them; on a caller's registry they would meet the caller's own.
 	Resource bool
@@ -30,6 +49,7 @@ type RecorderOptions struct {
 
 	test struct {
 		now   func() time.Duration
+		wall  func() time.Time
 		build *build
 		start float64
 	}
@@ -38,7 +58,7 @@ type RecorderOptions struct {
 // Recorder collects what engines and edges push and pulls the rest. It is a prometheus.Collector and a prometheus.Gatherer; its
 // methods may be called from any number of goroutines at once. Make one with NewRecorder.
 type Recorder struct {
-	off      bool
+	off      bool // no metrics; there may be events
 	opts     RecorderOptions
 	now      func() time.Duration
 	log      *slog.Logger
@@ -47,9 +67,13 @@ type Recorder struct {
 	process  processFacts
 	inFlight atomic.Int64
 	faults   atomic.Uint64
+	events   *eventRing // nil: none
+	http     httpStats
 
-	scrape sync.Mutex // guards models and what scrapes own of each; no writer of observations takes it
-	models []*Model   // in the order of opening
+	scrape  sync.Mutex // guards models and what scrapes own of each; no writer of observations takes it
+	models  []*Model   // in the order of opening
+	ticker  ticker     // rollups and StatLoggers; runs while a model is open
+	loggers []StatLogger
 }
 
 // Off records nothing: its models drop what is pushed, its page doesn't exist. Give it to an engine to run without metrics.
@@ -73,18 +97,31 @@ func NewRecorder(o RecorderOptions) *Recorder {
 	if err != nil {
 		panic(err)
 	}
-	r := &Recorder{opts: o, now: o.test.now, log: o.Logger, layout: layout, descs: newDescs()}
+	r := &Recorder{opts: o, off: o.NoMetrics, now: o.test.now, log: o.Logger, layout: layout, events: newEventRing(o.Events)}
+	r.loggers = append(r.loggers, o.StatLoggers...)
 	if r.now == nil {
 		r.now = sinceStart
 	}
 	r.process = newProcessFacts(&o)
+	if !r.off {
+		r.descs = newDescs()
+	}
 	return r
 }
 
 // Now reads the clock that the stamps of a Record are on: monotonic, never 0.
 func (r *Recorder) Now() time.Duration { return r.now() }
 
-// Enabled says whether the recorder records; false for Off only.
+// wall is the time of day at a stamp of the recorder's clock.
+func (r *Recorder) wall(at time.Duration) time.Time {
+	now := time.Now
+	if r.opts.test.wall != nil {
+		now = r.opts.test.wall
+	}
+	return now().Add(at - r.now())
+}
+
+// Enabled says whether the recorder has metrics; false for Off, and with RecorderOptions.NoMetrics.
 func (r *Recorder) Enabled() bool { return !r.off }
 
 // InFlight adds n to the number of requests held at an edge or through the API: 1 when one is taken, -1 after its last byte.

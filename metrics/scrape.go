@@ -32,10 +32,7 @@ var _ prometheus.Metric = (*sample)(nil)
 func (r *Recorder) read(page bool) []sample {
 	r.scrape.Lock()
 	defer r.scrape.Unlock()
-	for _, m := range r.models {
-		m.ledger.drain()
-		m.pull()
-	}
+	r.collect()
 	s := &scrape{rec: r, samples: make([]sample, 0, 256)}
 	for i := range table {
 		if table[i].page && !page {
@@ -45,6 +42,14 @@ func (r *Recorder) read(page bool) []sample {
 		table[i].write(s)
 	}
 	return s.samples
+}
+
+// collect brings every open model's numbers up to now. The caller holds the scrape lock.
+func (r *Recorder) collect() {
+	for _, m := range r.models {
+		m.ledger.drain()
+		m.pull()
+	}
 }
 
 // pull renews m.last. A source that panics leaves the numbers of the scrape before, so that no counter goes down.

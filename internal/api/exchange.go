@@ -28,9 +28,9 @@ type exchange struct {
 	rt  route
 	id  string
 	rec *metrics.Record // nil: the route is not observed
-	own bool            // rec is this exchange's to finish, not an edge's further out
 
 	begun bool // the reply has begun
+	ended bool // the record is finished
 	lost  bool // the client takes no more of it
 }
 
@@ -46,15 +46,12 @@ func newExchange(h *handler, w http.ResponseWriter, r *http.Request, rt route) *
 	if !rt.inference {
 		return x
 	}
-	rec := h.e.Metrics()
 	if x.rec = metrics.FromContext(r.Context()); x.rec == nil {
-		x.own = true
-		x.rec = &metrics.Record{Arrival: rec.Now(), Edge: true}
-		x.r = r.WithContext(metrics.NewContext(r.Context(), x.rec))
-		rec.InFlight(1)
+		x.rec = &metrics.Record{Edge: true}
 	}
-	x.rec.Operation, x.rec.Model, x.rec.ID = rt.op, h.e.MetricsModel(), x.id
+	x.rec.Operation, x.rec.ID = rt.op, strings.Clone(x.id) // what a header's text lies in is not kept
 	x.rec.Origin = metrics.ParseOrigin(r.Header.Get("X-Paddock-Origin"))
+	x.r = r.WithContext(h.e.MetricsModel().Begin(r.Context(), x.rec))
 	return x
 }
 
@@ -170,22 +167,19 @@ func (x *exchange) reply(status int, v any) {
 	}
 }
 
-// finish finishes the record; later calls do nothing.
+// finish finishes the record, also one that an edge further out has made: what
+// follows is the last write. Later calls do nothing.
 func (x *exchange) finish() {
-	if !x.own {
-		return
+	if x.rec != nil && !x.ended {
+		x.ended = true
+		x.h.e.MetricsModel().Finish(x.rec)
 	}
-	x.own = false
-	rec := x.h.e.Metrics()
-	x.rec.Finished = rec.Now()
-	x.h.e.MetricsModel().Finish(x.rec)
-	rec.InFlight(-1)
 }
 
 // close, deferred, ends an exchange that a panic cut short. The panic goes on: the
 // HTTP server logs it and drops the connection.
 func (x *exchange) close() {
-	if !x.own {
+	if x.rec == nil || x.ended {
 		return
 	}
 	if x.rec.Fail == metrics.NoFail {

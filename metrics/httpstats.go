@@ -1,0 +1,4 @@
+package metrics
+
+// httpStats are the requests that InstrumentHTTP has seen.
+type httpStats struct{}
