@@ -48,6 +48,8 @@ type Snapshot struct {
 	// Estimates of the work in the batches scheduled so far; left out of the page while Estimated is false.
 	Estimated                    bool
 	Flops, ReadBytes, WriteBytes uint64
+
+	Residency bool // KV pages are sampled: StepStats.Residency tells of them
 }
 
 // TokenCounts counts tokens for each operation and origin.

@@ -7,6 +7,17 @@ type StepStats struct {
 	Tokens int           // rows computed in the step, prompts and decode together
 	Took   time.Duration // wall time of the step
 	Gaps   []TokenGap    // one entry for each sequence that got tokens after its first in this step
+
+	// Residency has the sampled KV pages that gave up their content since the step before; empty where the engine doesn't sample.
+	Residency []PageResidency
+}
+
+// PageResidency is the life of one KV page's content, told when the page is taken for other content.
+type PageResidency struct {
+	Lifetime time.Duration    // from being filled first to being taken
+	Idle     time.Duration    // from its last use to being taken
+	Gaps     [3]time.Duration // between its last four uses, oldest first; the first NGaps are valid
+	NGaps    int              // 0 to 3
 }
 
 // TokenGap is the time since a sequence's previous token (which an earlier step made) and the number of tokens that this step
