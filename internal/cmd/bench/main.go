@@ -3,6 +3,10 @@
 // context (@dN: behind a context of N tokens), b8 is eight sequences that decode
 // together. Each figure is the median of the repetitions after one warm-up.
 //
+// With -metrics it measures what watching costs instead: recording a token and a
+// finished request, with one and two goroutines, and the CPU time of a scrape.
+//
+//	bench -metrics [-r 3] [-json]
 //	bench -model P | -synth SHAPE:TYPE [-o FILE] [-threads T] [-p 512] [-n 128] [-depth 0,1024] [-batch 1,8] [-r 3] [-json]
 package main
 
@@ -37,6 +41,7 @@ type config struct {
 	batches      []int
 	repeat       int
 	json         bool
+	metrics      bool
 	synth, out   string
 	depth, batch string
 }
@@ -54,8 +59,12 @@ func run(args []string, w io.Writer) error {
 	f.StringVar(&c.batch, "batch", "1", "sequences that decode together, comma separated")
 	f.IntVar(&c.repeat, "r", 3, "repetitions")
 	f.BoolVar(&c.json, "json", false, "one JSON object a line")
+	f.BoolVar(&c.metrics, "metrics", false, "measure what recording and scraping metrics cost; no model is used")
 	if err := f.Parse(args); err != nil {
 		return err
+	}
+	if c.metrics {
+		return measureMetrics(c.repeat, func(v any) error { return c.print(w, v) })
 	}
 	var err error
 	if c.depths, err = numbers("depth", c.depth, 0); err != nil {
@@ -77,18 +86,21 @@ func run(args []string, w io.Writer) error {
 		}
 		defer remove()
 	}
-	return measure(&c, func(r row) error {
-		if c.json {
-			b, err := json.Marshal(r)
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(w, "%s\n", b)
-			return err
-		}
-		_, err := fmt.Fprintf(w, "%-14s %10.2f tok/s  %d threads  %s  %s\n", r.Test, r.Rate, r.Threads, r.Backend, r.Checksum)
+	return measure(&c, func(r row) error { return c.print(w, r) })
+}
+
+// print writes one figure, as JSON or as a line for people.
+func (c *config) print(w io.Writer, v any) error {
+	if !c.json {
+		_, err := fmt.Fprintln(w, v)
 		return err
-	})
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", b)
+	return err
 }
 
 // synthesise writes the file that -synth names and points c.model at it.

@@ -20,6 +20,10 @@ type row struct {
 	Checksum string  `json:"checksum"` // over the bits of the last step's logits
 }
 
+func (r row) String() string {
+	return fmt.Sprintf("%-14s %10.2f tok/s  %d threads  %s  %s", r.Test, r.Rate, r.Threads, r.Backend, r.Checksum)
+}
+
 // chunk is the most rows of a step, as llama-bench's micro-batch.
 const chunk = 512
 
