@@ -142,7 +142,7 @@ func (e *Engine) start(o Options, loaded backend.Model) (*Engine, error) {
 		log:     e.log,
 		status:  &e.status,
 	}
-	l.books.fixed = metrics.Snapshot{PageSize: pageSize, KVType: metrics.KVF32}
+	l.books.fixed = metrics.Snapshot{PageSize: pageSize, MaxContext: e.context, KVType: metrics.KVF32}
 	l.books.fixed.Memory[metrics.MemoryWeights] = loaded.WeightBytes()
 	l.books.fixed.Memory[metrics.MemoryKV] = kv
 	l.books.fixed.Memory[metrics.MemoryScratch] = scratch + int64(len(l.logits))*4

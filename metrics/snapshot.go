@@ -43,6 +43,8 @@ type Snapshot struct {
 	KVType   KVType
 	Memory   [NumMemoryKinds]int64 // bytes held
 
+	MaxContext int // tokens of the longest sequence that the engine takes; 0: it doesn't say
+
 	Spec SpecCounts
 
 	// Estimates of the work in the batches scheduled so far; left out of the page while Estimated is false.
