@@ -3,6 +3,7 @@ package kvcache
 import (
 	"fmt"
 	"math/bits"
+	"time"
 )
 
 // DefaultPageSize is the number of tokens in a page unless New is told otherwise.
@@ -26,6 +27,9 @@ type Pool struct {
 	cached  int    // pages that are free and published
 	evicted uint64 // published pages whose content was given up for another's
 	scratch []byte // input of one hash
+
+	now     time.Duration // the latest that Tick said
+	sampler *sampler      // nil: residency is not sampled
 }
 
 // Stats are the counts of a pool at one moment. Used + Free = Pages.
@@ -101,6 +105,9 @@ func (p *Pool) Acquire(dst []PageID, n int) ([]PageID, bool) {
 			p.evicted++
 		}
 		p.pages[id].refs = 1
+		if p.sampler != nil {
+			p.sampler.take(id, p.now)
+		}
 		dst = append(dst, id)
 	}
 	return dst, true

@@ -25,6 +25,11 @@ func (t *Table) Adopt(p *Pool, pages []PageID) {
 		panic("kvcache: a table can adopt a prefix only while it is empty")
 	}
 	p.Share(pages)
+	if p.sampler != nil {
+		for _, id := range pages {
+			p.sampler.hit(id, p.now)
+		}
+	}
 	t.pages = append(t.pages, pages...)
 	t.tokens = len(pages) * p.size
 }

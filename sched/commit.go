@@ -94,6 +94,8 @@ func (s *Scheduler) verify(p *Span, o *Outcome) {
 		s.stats.Drafts++
 		s.stats.DraftTokens += uint64(p.Drafts)
 		s.stats.AcceptedTokens += uint64(max(0, n-1))
+		p.Seq.tally.Drafted += p.Drafts
+		p.Seq.tally.Accepted += max(0, n-1)
 		for i := range n - 1 {
 			s.stats.AcceptedPerPos[i]++
 		}

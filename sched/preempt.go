@@ -142,6 +142,7 @@ func (s *Scheduler) alone(q *Sequence) int {
 func (s *Scheduler) preempt(v *Sequence) {
 	s.forgetPages(v)
 	s.stats.Preemptions++
+	v.tally.Preemptions++
 	s.plan.Preempted = append(s.plan.Preempted, v)
 	s.drop(v)
 	s.enter(v, preempted)

@@ -61,7 +61,7 @@ func New(pool *kvcache.Pool, l Limits) *Scheduler {
 // Limits are the limits in force, defaults filled in.
 func (s *Scheduler) Limits() Limits { return s.limits }
 
-// Pool is the pool that the scheduler was made with. Nothing but reading it is allowed.
+// Pool is the pool that the scheduler was made with. Nothing but reading it, and Sample, is allowed.
 func (s *Scheduler) Pool() *kvcache.Pool { return s.pool }
 
 // Claim takes the scheduler for whoever is going to drive it, and reports whether it could be had: not if somebody claimed
@@ -104,7 +104,10 @@ func (s *Scheduler) Stats() Stats {
 }
 
 // tick takes the caller's time, which never goes back.
-func (s *Scheduler) tick(now time.Duration) { s.now = max(s.now, now) }
+func (s *Scheduler) tick(now time.Duration) {
+	s.now = max(s.now, now)
+	s.pool.Tick(s.now)
+}
 
 // endings remembers how often sequences ended lately: the best guess of when a place in the queue gets free.
 type endings struct {

@@ -74,10 +74,11 @@ type Sequence struct {
 	computed  int            // tokens whose keys and values are in the table's pages
 	high      int            // the most that computed ever was: below it, work is repetition
 	charged   int            // tokens that the tenant has paid for
-	cached    int            // prefix hit at first admission
-	limit     int            // tokens to generate at most
-	reserve   int            // pages set aside for this sequence's part in a shared tail
-	turn      uint64         // round of the tenants' queue in which it was first admitted; 0: not yet
+	tally     Tally
+	cached    int    // prefix hit at first admission
+	limit     int    // tokens to generate at most
+	reserve   int    // pages set aside for this sequence's part in a shared tail
+	turn      uint64 // round of the tenants' queue in which it was first admitted; 0: not yet
 	scheduled time.Duration
 	best      rank  // own rank or the best of those who wait for it
 	rows      int   // rows in the step being planned

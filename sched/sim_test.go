@@ -25,6 +25,7 @@ type sim struct {
 	books  Stats            // what the counters must be, counted by hand
 	stop   map[SeqID]Reason // ends these with their next token
 	ended  []Ended
+	tally  Tally // of those that ended
 }
 
 // failer is what testing.T and rapid.T have in common.
@@ -92,6 +93,7 @@ func (m *sim) cancel(id SeqID, r Reason) {
 func (m *sim) gone(q *Sequence, r Reason) {
 	m.books.Finished[r]++
 	m.ended = append(m.ended, Ended{q, r})
+	m.tally.add(q.Tally())
 	delete(m.live, q.ID)
 	delete(m.stop, q.ID)
 	if q.State() != StateEnded || q.Reason() != r || len(q.Table()) != 0 {
@@ -276,6 +278,13 @@ func (m *sim) check() {
 	if got != want {
 		m.t.Fatalf("the books are\n%+v\ncounted by hand they are\n%+v", got, want)
 	}
+	sum := m.tally
+	for _, q := range m.live {
+		sum.add(q.Tally())
+	}
+	if all := (Tally{int(got.Preemptions), int(got.DraftTokens), int(got.AcceptedTokens)}); sum != all {
+		m.t.Fatalf("the sequences' tallies add up to %+v, the books say %+v", sum, all)
+	}
 	accepted := uint64(0)
 	for _, n := range got.AcceptedPerPos {
 		accepted += n
@@ -283,6 +292,12 @@ func (m *sim) check() {
 	if accepted != got.AcceptedTokens || got.Running+got.Waiting != len(m.live) || m.s.Idle() != (len(m.live) == 0) {
 		m.t.Fatalf("%d live sequences, %d accepted by position: %+v", len(m.live), accepted, got)
 	}
+}
+
+func (t *Tally) add(o Tally) {
+	t.Preemptions += o.Preemptions
+	t.Drafted += o.Drafted
+	t.Accepted += o.Accepted
 }
 
 // words makes tokens of a text, one a byte, so that with pages of four tokens a page is a word of four letters.
