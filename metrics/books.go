@@ -103,9 +103,18 @@ func CheckForward(before, after *Snapshot) error {
 	for i := range before.Spec.AcceptedAt {
 		up(fmt.Sprintf("tokens accepted at position %d", i), before.Spec.AcceptedAt[i], after.Spec.AcceptedAt[i])
 	}
-	up("flops", before.Flops, after.Flops)
-	up("bytes read", before.ReadBytes, after.ReadBytes)
-	up("bytes written", before.WriteBytes, after.WriteBytes)
+	for _, f := range []struct {
+		what     string
+		from, to float64
+	}{
+		{"flops", before.Flops, after.Flops},
+		{"bytes read", before.ReadBytes, after.ReadBytes},
+		{"bytes written", before.WriteBytes, after.WriteBytes},
+	} {
+		if !(f.to >= f.from) { // also for a NaN
+			b.failf("%s went down from %v to %v", f.what, f.from, f.to)
+		}
+	}
 	if before.PagesTotal != 0 && before.PagesTotal != after.PagesTotal {
 		b.failf("the pool changed from %d to %d pages", before.PagesTotal, after.PagesTotal)
 	}

@@ -139,6 +139,14 @@ func (m *Model) Step(s *StepStats) {
 	defer m.ledger.gate.leave(half)
 	e.observe1(0, hStepTokens, uint64(max(0, s.Tokens)))
 	e.observe1(0, hStepTime, nanos(s.Took))
+	for i := range s.Residency {
+		p := &s.Residency[i]
+		e.observe1(0, hPageLifetime, nanos(p.Lifetime))
+		e.observe1(0, hPageIdle, nanos(p.Idle))
+		for _, g := range p.Gaps[:min(max(0, p.NGaps), len(p.Gaps))] {
+			e.observe1(0, hPageGap, nanos(g))
+		}
+	}
 	for i := range s.Gaps {
 		g := &s.Gaps[i]
 		if g.N <= 0 || !known(g.Operation, g.Origin) {

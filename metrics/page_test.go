@@ -23,7 +23,7 @@ func busySnapshot() *fixedSource {
 		Memory: [NumMemoryKinds]int64{3 << 20, 2 << 20, 1 << 20},
 		Spec: SpecCounts{Drafts: 10, DraftTokens: 40, AcceptedTokens: 25, Positions: 4,
 			AcceptedAt: [MaxDraft]uint64{10, 7, 5, 3}},
-		Estimated: true, Flops: 123456789, ReadBytes: 4096, WriteBytes: 1024,
+		Estimated: true, Flops: 123456789, ReadBytes: 4096, WriteBytes: 1024, Residency: true,
 	}
 	s.Prompt[Chat][Live], s.Prompt[Chat][Batch] = 1000, 36
 	s.Cached[Chat][Live] = 336
@@ -37,7 +37,8 @@ func busyRecorder(t testing.TB, o RecorderOptions) (*Recorder, *Model) {
 	m := mustOpen(t, r, "tiny", busySnapshot(), Chat)
 	r.InFlight(3)
 	r.InFlight(-1)
-	m.Step(&StepStats{Tokens: 33, Took: 4 * ms, Gaps: []TokenGap{{Chat, Live, 10 * ms, 1}, {Chat, Studio, 9 * ms, 3}}})
+	m.Step(&StepStats{Tokens: 33, Took: 4 * ms, Gaps: []TokenGap{{Chat, Live, 10 * ms, 1}, {Chat, Studio, 9 * ms, 3}},
+		Residency: []PageResidency{{Lifetime: 70 * time.Second, Idle: 60 * time.Second, Gaps: [3]time.Duration{2 * time.Second, 3 * time.Second}, NGaps: 2}}})
 	m.Finish(finished(Chat, Live, 5))
 	m.Finish(finished(Chat, Batch, 1))
 	refused := &Record{Operation: Chat, Fail: Unauthorized, Arrival: time.Second, Finished: time.Second + ms}

@@ -47,9 +47,10 @@ type Snapshot struct {
 
 	Spec SpecCounts
 
-	// Estimates of the work in the batches scheduled so far; left out of the page while Estimated is false.
+	// Estimates of the work in the batches scheduled so far; left out of the page while Estimated is false. As floats, since a
+	// device of a petaflop a second fills 64 bits within hours.
 	Estimated                    bool
-	Flops, ReadBytes, WriteBytes uint64
+	Flops, ReadBytes, WriteBytes float64
 
 	Residency bool // KV pages are sampled: StepStats.Residency tells of them
 }

@@ -26,11 +26,11 @@ func pulledBy(label string, values []string, value func(*Snapshot, int) float64)
 }
 
 // estimated is pulled, for models whose engine estimates.
-func estimated(value func(*Snapshot) uint64) func(*scrape) {
+func estimated(value func(*Snapshot) float64) func(*scrape) {
 	return func(s *scrape) {
 		for s.nextSource() {
 			if s.model.last.Estimated {
-				s.value(float64(value(&s.model.last)), s.model.label)
+				s.value(value(&s.model.last), s.model.label)
 			}
 		}
 	}
@@ -66,6 +66,17 @@ func pushed(id histID) func(*scrape) {
 			s.combinations(func(op, or, base int) {
 				s.histogram(base, id, s.model.serves[op], s.model.base[op][or]...)
 			})
+		}
+	}
+}
+
+// sampledPages is pushed, for models whose engine samples the residency of KV pages.
+func sampledPages(id histID) func(*scrape) {
+	return func(s *scrape) {
+		for s.nextSource() {
+			if s.model.last.Residency {
+				s.histogram(0, id, true, s.model.label)
+			}
 		}
 	}
 }
