@@ -179,7 +179,7 @@ func BenchmarkScrape(b *testing.B) {
 	r := newTestRecorder(RecorderOptions{})
 	m := mustOpen(b, r, "m", busySnapshot(), Chat, TextCompletion)
 	h := HandlerFor(HandlerOptions{Recorder: r})
-	req := httptest.NewRequest("GET", "/metrics", nil)
+	req := fromHere("GET", "/metrics")
 	w := &discard{ResponseRecorder: httptest.NewRecorder()}
 	b.ReportAllocs()
 	for b.Loop() {

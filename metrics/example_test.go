@@ -34,8 +34,9 @@ func ExampleRecorder() {
 
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", metrics.HandlerFor(metrics.HandlerOptions{Recorder: rec}))
-	page := httptest.NewRecorder()
-	mux.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	page, scrape := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil)
+	scrape.RemoteAddr = "127.0.0.1:40000" // without a key the page is this machine's
+	mux.ServeHTTP(page, scrape)
 	for line := range strings.Lines(page.Body.String()) {
 		for _, family := range []string{"paddock_requests_", "paddock_num_requests_running", "paddock_iteration_tokens_sum"} {
 			if strings.HasPrefix(line, family) {

@@ -31,7 +31,8 @@ type HandlerOptions struct {
 	// VLLM adds vLLM's families, under its names, labels and buckets. Their histograms count from the first handler that has it set.
 	VLLM bool
 
-	// Auth says who may read; see Auth. Key is what others than this machine bring as "Authorization: Bearer …".
+	// Auth says who may read; see Auth. Key is what others than this machine bring as "Authorization: Bearer …"; without one, the zero
+	// value opens the page to this machine only. See Validate.
 	Auth Auth
 	Key  string
 
@@ -45,6 +46,9 @@ type HandlerOptions struct {
 //	AuthDefault   open            key
 //	AuthOn        key             key
 //	AuthOff       open            open
+//
+// From loopback is a request whose socket's peer is this machine (127.0.0.0/8, ::1) and that has no header of a proxy: Forwarded,
+// X-Forwarded-anything, X-Real-IP, X-Client-IP, True-Client-IP, CF-Connecting-IP, Via. With HandlerOptions.BehindProxy none is.
 type Auth uint8
 
 // The rows.
@@ -56,6 +60,7 @@ const (
 
 // MetricsHandler serves the page. It may be mounted under any path, and be called concurrently.
 type MetricsHandler struct {
+	o      HandlerOptions
 	rec    *Recorder
 	others []prometheus.Gatherer
 }
@@ -65,7 +70,7 @@ func Handler() *MetricsHandler { return HandlerFor(HandlerOptions{}) }
 
 // HandlerFor shows what o says.
 func HandlerFor(o HandlerOptions) *MetricsHandler {
-	h := &MetricsHandler{rec: o.Recorder, others: append([]prometheus.Gatherer(nil), o.Gatherers...)}
+	h := &MetricsHandler{o: o, rec: o.Recorder, others: append([]prometheus.Gatherer(nil), o.Gatherers...)}
 	if h.rec == nil {
 		h.rec = Default()
 	}
@@ -82,6 +87,9 @@ func HandlerFor(o HandlerOptions) *MetricsHandler {
 func (h *MetricsHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if h.rec.off {
 		refuse(w, http.StatusNotFound, "not_found", "metrics are off")
+		return
+	}
+	if !h.o.admit(w, req, h.o.Auth) {
 		return
 	}
 	if req.Method != http.MethodGet && req.Method != http.MethodHead {

@@ -21,7 +21,7 @@ func TestEveryAcceptGetsClassicText(t *testing.T) {
 	h := HandlerFor(HandlerOptions{Recorder: r})
 	for _, accept := range []string{"", "*/*", "text/plain", "application/json", "application/openmetrics-text;version=1.0.0,*/*;q=0.1",
 		"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited", "\x00;q="} {
-		req := httptest.NewRequest(http.MethodGet, "/metrics/", nil)
+		req := fromHere(http.MethodGet, "/metrics/")
 		if accept != "" {
 			req.Header.Set("Accept", accept)
 		}
@@ -105,7 +105,7 @@ func TestRefusals(t *testing.T) {
 		{newTestRecorder(RecorderOptions{}), "BREW", http.StatusMethodNotAllowed},
 	} {
 		w := httptest.NewRecorder()
-		HandlerFor(HandlerOptions{Recorder: row.rec}).ServeHTTP(w, httptest.NewRequest(row.method, "/metrics", nil))
+		HandlerFor(HandlerOptions{Recorder: row.rec}).ServeHTTP(w, fromHere(row.method, "/metrics"))
 		var body struct {
 			Error struct{ Type, Message string }
 		}
@@ -160,7 +160,7 @@ func TestUnprintablePageIsAnError(t *testing.T) {
 		return []*dto.MetricFamily{{Name: &name, Type: &kind, Metric: []*dto.Metric{{}}}}, nil
 	})
 	w := httptest.NewRecorder()
-	HandlerFor(HandlerOptions{Recorder: r, Gatherers: []prometheus.Gatherer{bad}}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	HandlerFor(HandlerOptions{Recorder: r, Gatherers: []prometheus.Gatherer{bad}}).ServeHTTP(w, fromHere(http.MethodGet, "/"))
 	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "gen_ai") || r.Faults() != 1 {
 		t.Errorf("%d, %d faults: %.200s", w.Code, r.Faults(), w.Body)
 	}

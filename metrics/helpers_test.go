@@ -56,11 +56,18 @@ func mustOpen(t testing.TB, r *Recorder, name string, source Source, serves ...O
 	return m
 }
 
+// fromHere is a request of this machine, which the page is open to.
+func fromHere(method, path string) *http.Request {
+	req := httptest.NewRequest(method, path, nil)
+	req.RemoteAddr = "127.0.0.1:9"
+	return req
+}
+
 // get fetches the page as a plain scraper does.
 func get(t testing.TB, h http.Handler) string {
 	t.Helper()
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	h.ServeHTTP(w, fromHere(http.MethodGet, "/metrics"))
 	if w.Code != http.StatusOK {
 		t.Fatalf("status %d: %s", w.Code, w.Body)
 	}

@@ -98,7 +98,7 @@ func routes(eng *paddock.Engine, c *config, names []string) http.Handler {
 	o := paddock.HandlerOptions{Key: c.key, RequireKey: true, Names: names}
 	mux := http.NewServeMux()
 	mux.Handle("/", paddock.NewHandlerWith(eng, o))
-	page := paddock.Guard(o, metrics.HandlerFor(metrics.HandlerOptions{Runtime: true}))
+	page := metrics.HandlerFor(metrics.HandlerOptions{Runtime: true, Key: c.key})
 	for _, path := range []string{"/metrics", "/metrics/{$}", "/v1/metrics"} {
 		mux.Handle(path, page)
 	}

@@ -1,5 +1,6 @@
 // Package access tells who an HTTP request comes from: whether its peer is this
-// machine, and whether it brings the key.
+// machine, and whether it brings the key. One rule stands behind the API, the
+// metrics page and what lies beside it.
 package access
 
 import (
@@ -10,9 +11,12 @@ import (
 	"strings"
 )
 
-// proxyHeaders are what proxies add: a request that has one comes from somewhere
-// else than its socket says.
-var proxyHeaders = []string{"Forwarded", "X-Real-Ip", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip", "Via"}
+// forwarded begins the names of a family of headers that proxies add.
+const forwarded = "X-Forwarded-"
+
+// proxyHeaders are the others: a request that has one comes from somewhere else
+// than its socket says, whatever its value.
+var proxyHeaders = []string{"Forwarded", "X-Real-IP", "X-Client-IP", "True-Client-IP", "CF-Connecting-IP", "Via"}
 
 // Loopback tells whether a request comes from this very machine: the socket's
 // peer is 127.0.0.0/8 or ::1 (also mapped into IPv6), and no proxy left a header.
@@ -22,14 +26,14 @@ func Loopback(r *http.Request) bool {
 	if err != nil || !peer.Addr().Unmap().IsLoopback() {
 		return false
 	}
-	for _, h := range proxyHeaders {
-		if _, ok := r.Header[h]; ok {
+	for h := range r.Header { // names in any case: a middleware may have put one there by hand
+		if len(h) >= len(forwarded) && strings.EqualFold(h[:len(forwarded)], forwarded) {
 			return false
 		}
-	}
-	for h := range r.Header {
-		if strings.HasPrefix(h, "X-Forwarded-") {
-			return false
+		for _, p := range proxyHeaders {
+			if strings.EqualFold(h, p) {
+				return false
+			}
 		}
 	}
 	return true

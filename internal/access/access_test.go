@@ -26,12 +26,16 @@ func TestLoopback(t *testing.T) {
 		{"127.0.0.1:5", "True-Client-IP", false},
 		{"127.0.0.1:5", "CF-Connecting-IP", false},
 		{"127.0.0.1:5", "Via", false},
+		{"127.0.0.1:5", "VIA", false},
+		{"127.0.0.1:5", "X-Forwarded-", false},
+		{"127.0.0.1:5", "X-Forwarded", true},
+		{"127.0.0.1:5", "Viaduct", true},
 		{"127.0.0.1:5", "Accept", true},
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr = c.peer
 		if c.header != "" {
-			r.Header.Set(c.header, "")
+			r.Header[c.header] = []string{""} // as it stands: names have no fixed case
 		}
 		if got := Loopback(r); got != c.want {
 			t.Errorf("peer %q with %q: %v, want %v", c.peer, c.header, got, c.want)

@@ -11,11 +11,14 @@ import (
 // access is the API's row of the access table: this machine is free to call,
 // others need the key. It returns nil for a request that may pass.
 func (o *Options) access(r *http.Request) *refusal {
-	if o.Key == "" && !o.RequireKey || !o.BehindProxy && access.Loopback(r) || access.Key(r, o.Key) {
+	if o.Key == "" && !o.RequireKey {
 		return nil
 	}
 	message := "a key is wanted here: Authorization: Bearer KEY"
-	if o.Key == "" {
+	switch (access.Rule{Key: o.Key, BehindProxy: o.BehindProxy}).Ask(r) {
+	case access.Admitted:
+		return nil
+	case access.NoKey:
 		message = "this server is open to its own machine only, since it was started without a key; start it with --api-key to open it to the network"
 	}
 	return &refusal{

@@ -146,7 +146,7 @@ type series struct {
 // page scrapes a recorder.
 func page(t testing.TB, rec *metrics.Recorder) []series {
 	t.Helper()
-	w := do(metrics.HandlerFor(metrics.HandlerOptions{Recorder: rec}), "GET", "/metrics", "")
+	w := do(metrics.HandlerFor(metrics.HandlerOptions{Recorder: rec, Auth: metrics.AuthOff}), "GET", "/metrics", "")
 	if w.Code != 200 {
 		t.Fatalf("the page has status %d", w.Code)
 	}
