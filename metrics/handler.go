@@ -63,6 +63,7 @@ type MetricsHandler struct {
 	o      HandlerOptions
 	rec    *Recorder
 	others []prometheus.Gatherer
+	views  []func(*scrape) // beside the table's families, before the others
 }
 
 // Handler shows the default recorder.
@@ -73,6 +74,10 @@ func HandlerFor(o HandlerOptions) *MetricsHandler {
 	h := &MetricsHandler{o: o, rec: o.Recorder, others: append([]prometheus.Gatherer(nil), o.Gatherers...)}
 	if h.rec == nil {
 		h.rec = Default()
+	}
+	if o.VLLM {
+		h.rec.showVLLM()
+		h.views = append(h.views, writeVLLM)
 	}
 	if o.Runtime {
 		runtime := prometheus.NewRegistry()
@@ -132,7 +137,7 @@ func (h *MetricsHandler) render(buf *bytes.Buffer, f format, zip bool) (err erro
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	families, err := h.rec.Gather()
+	families, err := h.rec.gather(h.views...)
 	if err != nil {
 		return err
 	}

@@ -35,12 +35,12 @@ const (
 //
 // A combination is an operation and an origin.
 type layout struct {
-	ladders [numHists]*ladder
-	at      [numHists]int // within the combination; from the start for the model's own
-	success int           // within the combination, + FinishReason
-	failure int           // within the combination, + FailReason
-	stride  int           // words of a combination
-	size    int           // words of a model
+	ladders []*ladder // by histID
+	at      []int     // within the combination; from the start for the model's own
+	success int       // within the combination, + FinishReason
+	failure int       // within the combination, + FailReason
+	stride  int       // words of a combination
+	size    int       // words of a model
 }
 
 // residencyBounds are those of vLLM's kv_cache_residency.
@@ -59,7 +59,7 @@ func newLayout(b Buckets) (*layout, error) {
 	if err := errors.Join(err0, err1, err2, err3); err != nil {
 		return nil, err
 	}
-	l := &layout{}
+	l := &layout{ladders: make([]*ladder, numHists), at: make([]int, numHists)}
 	for i := range errorTypes {
 		l.ladders[int(hDuration)+i] = duration
 	}

@@ -5,28 +5,29 @@ import (
 	"sync/atomic"
 )
 
-// ledger is a model's pushed numbers: two halves of atomic words that writers add to, and the totals, which belong to whoever
-// holds the recorder's scrape lock.
+// ledger is pushed numbers of a model: two halves of atomic words that writers add to, and the totals, which belong to whoever
+// holds the recorder's scrape lock. A model's ledgers share its gate.
 type ledger struct {
 	*layout
-	gate   gate
+	gate   *gate
 	halves [2][]atomic.Uint64
 	// Totals in 128 bits: nanoseconds of a thousand requests at a time fill 64 bits in seven months.
 	lo, hi []uint64
 }
 
-func newLedger(l *layout) *ledger {
+func newLedger(l *layout, g *gate) *ledger {
 	return &ledger{
 		layout: l,
+		gate:   g,
 		halves: [2][]atomic.Uint64{make([]atomic.Uint64, l.size), make([]atomic.Uint64, l.size)},
 		lo:     make([]uint64, l.size),
 		hi:     make([]uint64, l.size),
 	}
 }
 
-// drain moves what was pushed since the last drain into the totals.
-func (l *ledger) drain() {
-	cold := l.halves[l.gate.flip()]
+// take moves what was pushed into a cold half into the totals.
+func (l *ledger) take(half int) {
+	cold := l.halves[half]
 	for i := range cold {
 		v := cold[i].Load()
 		if v == 0 {
@@ -49,6 +50,9 @@ type entry struct {
 	*layout
 	cells []atomic.Uint64
 }
+
+// in is a stay in half, which the writer has entered.
+func (l *ledger) in(half int) entry { return entry{l.layout, l.halves[half]} }
 
 // observe adds n observations of v to the histogram id whose words begin at base; sum is what they add up to, which is not
 // n·v where v was rounded.

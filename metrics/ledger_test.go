@@ -11,13 +11,13 @@ func TestSumsCarryBeyond64Bits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newLedger(layout)
+	l := newLedger(layout, new(gate))
 	const half = uint64(1) << 63
 	for range 6 { // 3 · 2^64
-		e := entry{layout, l.halves[l.gate.enter()]}
+		e := l.in(l.gate.enter())
 		e.observe(0, hQueue, half, 1, half)
 		l.gate.leave(int(l.gate.state.Load() >> hotBit))
-		l.drain()
+		l.take(l.gate.flip())
 	}
 	sum := l.at[hQueue] + l.ladders[hQueue].cells() - 1
 	if got := l.total(sum); got != 3*math.Pow(2, 64) {

@@ -20,7 +20,9 @@ type Model struct {
 	ledger *ledger // nil: no metrics
 	closed atomic.Bool
 	index  int // among the recorder's open models: the least that was free
+	opened time.Time
 
+	vllm      atomic.Pointer[vllmBook]   // nil: no vLLM view
 	observers atomic.Pointer[[]Observer] // of the StatLoggers; nil: none
 
 	// Label pairs, shared by all pages.
@@ -66,7 +68,7 @@ func (r *Recorder) OpenModel(name string, serves []Operation, source Source) (*M
 			m.base[op][or] = []*dto.LabelPair{operationPairs[op], providerPair, request, originPairs[or]}
 		}
 	}
-	m.ledger = newLedger(r.layout)
+	m.ledger = newLedger(r.layout, new(gate))
 
 	r.scrape.Lock()
 	defer r.scrape.Unlock()
@@ -80,6 +82,8 @@ func (r *Recorder) OpenModel(name string, serves []Operation, source Source) (*M
 	for taken[m.index] {
 		m.index++
 	}
+	m.opened = r.wall(r.now())
+	m.pull() // StatLoggers are told its context
 	for _, l := range r.loggers {
 		m.observe(l)
 	}
@@ -115,6 +119,10 @@ func (m *Model) Close() error {
 	defer r.scrape.Unlock()
 	for i, live := range r.models {
 		if live == m {
+			m.pull() // its last numbers
+			for reason, n := range m.last.Rejected {
+				r.rejected[reason] += n
+			}
 			r.models = append(r.models[:i:i], r.models[i+1:]...)
 			r.closing(m)
 			break
@@ -126,7 +134,7 @@ func (m *Model) Close() error {
 // enter lets a writer into the hot half; leave must follow with the same half.
 func (m *Model) enter() (entry, int) {
 	half := m.ledger.gate.enter()
-	return entry{m.ledger.layout, m.ledger.halves[half]}, half
+	return m.ledger.in(half), half
 }
 
 // Step records one executed step. It allocates nothing, takes no lock, and keeps nothing of s.
@@ -134,6 +142,12 @@ func (m *Model) Step(s *StepStats) {
 	if m == nil || m.ledger == nil || s == nil {
 		return
 	}
+	m.countStep(s)
+	m.tellStep(s)
+}
+
+// countStep adds a step to the histograms.
+func (m *Model) countStep(s *StepStats) {
 	defer m.rec.guard("step")
 	e, half := m.enter()
 	defer m.ledger.gate.leave(half)
@@ -155,10 +169,8 @@ func (m *Model) Step(s *StepStats) {
 		sum, n := nanos(g.Gap), uint64(g.N)
 		e.observe(e.base(g.Operation, g.Origin), hGap, sum/n, n, sum)
 	}
-	if all := m.observers.Load(); all != nil {
-		for _, o := range *all {
-			o.Step(s)
-		}
+	if v := m.vllm.Load(); v != nil {
+		v.step(half, s)
 	}
 }
 
@@ -200,11 +212,7 @@ func (m *Model) Finish(rec *Record) {
 		rec.Finished = m.rec.Now()
 	}
 	m.count(rec)
-	if all := m.observers.Load(); all != nil {
-		for _, o := range *all {
-			o.Finish(rec)
-		}
-	}
+	m.tellFinish(rec)
 	m.rec.events.push(m.rec, m, rec)
 	m.rec.endSpan(rec)
 }
@@ -214,6 +222,7 @@ func (m *Model) count(rec *Record) {
 	if m.ledger == nil {
 		return
 	}
+	defer m.rec.guard("finish")
 	e, half := m.enter()
 	defer m.ledger.gate.leave(half)
 	base := e.base(rec.Operation, rec.Origin)
@@ -222,6 +231,9 @@ func (m *Model) count(rec *Record) {
 	if rec.Queued != 0 { // sizes of what reached the engine; a refusal at the edge has none
 		e.observe1(base, hPromptTokens, uint64(max(0, rec.PromptTokens)))
 		e.observe1(base, hTokens, uint64(max(0, rec.GeneratedTokens)))
+	}
+	if v := m.vllm.Load(); v != nil {
+		v.finish(half, rec)
 	}
 }
 

@@ -74,6 +74,9 @@ type Recorder struct {
 	models  []*Model   // in the order of opening
 	ticker  ticker     // rollups and StatLoggers; runs while a model is open
 	loggers []StatLogger
+	vllm    sync.Once // turns the vLLM view on
+
+	rejected [NumRejectReasons]uint64 // by engines that have closed: the sum over all never goes down
 }
 
 // Off records nothing: its models drop what is pushed, its page doesn't exist. Give it to an engine to run without metrics.

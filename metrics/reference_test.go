@@ -111,7 +111,7 @@ func bucketList(l *layout, f *family) string {
 		return ""
 	}
 	r := &Recorder{layout: l}
-	m := &Model{name: "m", rec: r, source: &fixedSource{}, ledger: newLedger(l), serves: [NumOperations]bool{Chat: true}}
+	m := &Model{name: "m", rec: r, source: &fixedSource{}, ledger: newLedger(l, new(gate)), serves: [NumOperations]bool{Chat: true}}
 	m.last.Residency = true
 	r.models = []*Model{m}
 	s := &scrape{rec: r, row: f}

@@ -28,8 +28,9 @@ type sample struct {
 
 var _ prometheus.Metric = (*sample)(nil)
 
-// read takes a whole reading: first every model's numbers, each at one instant, then the table in order.
-func (r *Recorder) read(page bool) []sample {
+// read takes a whole reading: first every model's numbers, each at one instant, then the table in order, then more of the same
+// instant.
+func (r *Recorder) read(page bool, more ...func(*scrape)) []sample {
 	r.scrape.Lock()
 	defer r.scrape.Unlock()
 	r.collect()
@@ -41,14 +42,26 @@ func (r *Recorder) read(page bool) []sample {
 		s.row, s.desc, s.next = &table[i], r.descs[i], 0
 		table[i].write(s)
 	}
+	for _, write := range more {
+		write(s)
+	}
 	return s.samples
 }
 
 // collect brings every open model's numbers up to now. The caller holds the scrape lock.
 func (r *Recorder) collect() {
 	for _, m := range r.models {
-		m.ledger.drain()
+		m.drain()
 		m.pull()
+	}
+}
+
+// drain moves what was pushed since the last drain into the totals of every ledger of the model.
+func (m *Model) drain() {
+	cold := m.ledger.gate.flip()
+	m.ledger.take(cold)
+	if v := m.vllm.Load(); v != nil {
+		v.ledger.take(cold)
 	}
 }
 
@@ -99,7 +112,12 @@ func (s *scrape) value(v float64, labels ...*dto.LabelPair) {
 
 // histogram adds the histogram id whose cells begin at base; one without observations only if zero says so.
 func (s *scrape) histogram(base int, id histID, zero bool, labels ...*dto.LabelPair) {
-	ladder, at, ledger := s.rec.layout.ladders[id], base+s.rec.layout.at[id], s.model.ledger
+	s.histogramOf(s.model.ledger, base, id, zero, labels)
+}
+
+// histogramOf is histogram for any ledger of the model.
+func (s *scrape) histogramOf(ledger *ledger, base int, id histID, zero bool, labels []*dto.LabelPair) {
+	ladder, at := ledger.ladders[id], base+ledger.at[id]
 	n := len(ladder.limits)
 	var count uint64
 	for i := range n + 1 {
@@ -168,11 +186,14 @@ func (r *Recorder) Collect(ch chan<- prometheus.Metric) {
 
 // Gather implements prometheus.Gatherer: the recorder's families in the order of the table, target_info and
 // process_start_time_seconds among them, labels in the order that METRICS.md gives. A family without samples is left out.
-func (r *Recorder) Gather() ([]*dto.MetricFamily, error) {
+func (r *Recorder) Gather() ([]*dto.MetricFamily, error) { return r.gather() }
+
+// gather is Gather, with what more writes after the table.
+func (r *Recorder) gather(more ...func(*scrape)) ([]*dto.MetricFamily, error) {
 	if r.off {
 		return nil, nil
 	}
-	samples := r.read(true)
+	samples := r.read(true, more...)
 	var families []*dto.MetricFamily
 	metrics := make([]dto.Metric, len(samples))
 	var current *family
