@@ -22,7 +22,7 @@ var vllmTable = []vllmFamily{
 	{family{"vllm:num_requests_waiting_by_reason", gauge, engineLabels + ",reason",
 		"Sequences admitted and not in the running batch, by what they wait for: capacity or something else.",
 		"capacity: a place in the batch or pages, preempted ones among them; deferred: a prefix, a tier, a grammar or a reader.",
-		mark{}, true, engineValues("reason", waitClasses[:], waitClass)}, "paddock_num_requests_waiting_by_reason"},
+		mark{}, true, engineValues("reason", waitClasses[:], waitingBy)}, "paddock_num_requests_waiting_by_reason"},
 	{family{"vllm:kv_cache_usage_perc", gauge, engineLabels,
 		"Share of the KV pages that live sequences hold, from 0 to 1.",
 		"Cached pages that no live sequence holds are free.",

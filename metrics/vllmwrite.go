@@ -126,16 +126,23 @@ func writeRejections(s *scrape) {
 }
 
 // waitClasses are vLLM's two lists of waiting sequences.
-var waitClasses = [...]string{"capacity", "deferred"}
+var waitClasses = [...]string{waitsForCapacity: "capacity", deferred: "deferred"}
+
+const (
+	waitsForCapacity = iota // a place in the batch, or pages
+	deferred                // something else
+)
 
 // waitClass is how many sequences wait in one of them.
-func waitClass(s *Snapshot, class int) float64 {
+func waitClass(s *Snapshot, class int) int {
 	capacity := s.Waiting[WaitCapacity] + s.Waiting[WaitPreempted]
-	if class == 0 {
-		return float64(capacity)
+	if class == waitsForCapacity {
+		return capacity
 	}
-	return float64(s.WaitingTotal() - capacity)
+	return s.WaitingTotal() - capacity
 }
+
+func waitingBy(s *Snapshot, class int) float64 { return float64(waitClass(s, class)) }
 
 // vllmSources are vLLM's names of the prompt sources.
 var vllmSources = [NumPromptSources]string{FromCompute: "local_compute", FromPrefix: "local_cache_hit", FromTier: "external_kv_transfer"}
@@ -152,10 +159,7 @@ func finishedBy(s *Snapshot, reason int) float64 {
 
 // hitRate is the share of the tokens looked up that were found; 0 before the first look.
 func hitRate(s *Snapshot) float64 {
-	if s.PrefixQueries == 0 {
-		return 0
-	}
-	return float64(s.PrefixHits) / float64(s.PrefixQueries)
+	return share(s.PrefixHits, s.PrefixQueries)
 }
 
 // cacheConfig is vLLM's cache configuration: what stands for each field here. A field without a function is None.
