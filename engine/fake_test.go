@@ -134,7 +134,10 @@ func openFake(t testing.TB, m *fakeModel, o Options) *Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &Engine{name: "fake", vocab: m.vocab, context: 4096, spec: o.Spec, log: o.Logger, rec: o.Metrics}
+	if o.Name == "" {
+		o.Name = "fake"
+	}
+	e := &Engine{name: o.Name, vocab: m.vocab, context: 4096, spec: o.Spec, log: o.Logger, rec: o.Metrics}
 	if o.MaxContext > 0 {
 		e.context = o.MaxContext
 	}
