@@ -1,9 +1,6 @@
 package metrics
 
 import (
-	"io"
-	"net/http"
-	"strconv"
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
@@ -12,42 +9,61 @@ import (
 // format is a way to write the page.
 type format struct {
 	contentType string
-	write       func(io.Writer, []*dto.MetricFamily) error
+	match       func(*mediaRange) int                         // how closely a clause of Accept names it; 0: not at all
+	write       func(*pageWriter, []*dto.MetricFamily) []byte // the page
 }
 
-// classic is the format of whoever doesn't ask for another.
-var classic = format{"text/plain; version=0.0.4; charset=utf-8", classicText}
+// The formats, as indices of formats.
+const (
+	classicFormat = iota
+	openMetrics100Format
+	openMetrics001Format
+	protobufFormat
 
-// chooseFormat reads Accept. The choice is made here, and not by the library that encodes, so that a new version of it can't
-// change what a scraper gets: there are versions that answer */* with different formats. Classic text is the only one so far.
-func chooseFormat(http.Header) format { return classic }
+	numFormats = iota
+)
 
-// acceptsGzip reads Accept-Encoding: gzip, or *, with a weight above 0.
-func acceptsGzip(h http.Header) bool {
-	for _, line := range h["Accept-Encoding"] {
-		for clause := range strings.SplitSeq(line, ",") {
-			name, params, _ := strings.Cut(clause, ";")
-			name = strings.TrimSpace(name)
-			if strings.EqualFold(name, "gzip") && weight(params) > 0 {
-				return true
-			}
+// formats. The two versions of OpenMetrics differ in their name only; 0.0.1 answers those who ask for no version. Classic text
+// carries no parameter escaping: names on the page are of the old kind, so that none is needed.
+var formats = [numFormats]format{
+	classicFormat: {"text/plain; version=0.0.4; charset=utf-8", func(r *mediaRange) int {
+		switch {
+		case r.name == "text/plain" && r.version == "0.0.4" && isUTF8(r.charset):
+			return 4
+		case r.name == "text/plain" && r.version == "" && isUTF8(r.charset):
+			return 3
+		case r.name == "text/*":
+			return 2
+		case r.name == "*/*":
+			return 1
 		}
-	}
-	return false
+		return 0
+	}, (*pageWriter).classic},
+
+	openMetrics100Format: {"application/openmetrics-text; version=1.0.0; charset=utf-8", func(r *mediaRange) int {
+		if r.name == "application/openmetrics-text" && r.version == "1.0.0" && isUTF8(r.charset) {
+			return 4
+		}
+		return 0
+	}, (*pageWriter).openMetrics},
+
+	openMetrics001Format: {"application/openmetrics-text; version=0.0.1; charset=utf-8", func(r *mediaRange) int {
+		switch {
+		case r.name == "application/openmetrics-text" && r.version == "0.0.1" && isUTF8(r.charset):
+			return 4
+		case r.name == "application/openmetrics-text" && r.version == "" && isUTF8(r.charset):
+			return 3
+		}
+		return 0
+	}, (*pageWriter).openMetrics},
+
+	protobufFormat: {"application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited", func(r *mediaRange) int {
+		if r.name == "application/vnd.google.protobuf" && r.proto == "io.prometheus.client.MetricFamily" && r.encoding == "delimited" {
+			return 4
+		}
+		return 0
+	}, (*pageWriter).protobuf},
 }
 
-// weight is the q parameter among params: 1 where there is none, 0 where it is no number from 0 to 1.
-func weight(params string) float64 {
-	for p := range strings.SplitSeq(params, ";") {
-		name, value, _ := strings.Cut(p, "=")
-		if !strings.EqualFold(strings.TrimSpace(name), "q") {
-			continue
-		}
-		q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-		if err != nil || !(q >= 0 && q <= 1) {
-			return 0
-		}
-		return q
-	}
-	return 1
-}
+// isUTF8 says whether a charset parameter, if there is one, asks for UTF-8.
+func isUTF8(charset string) bool { return charset == "" || strings.EqualFold(charset, "utf-8") }

@@ -1,20 +1,14 @@
 package metrics
 
 import (
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
-	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
 )
 
 // HandlerOptions configure a MetricsHandler; the zero value shows the default recorder.
@@ -82,7 +76,13 @@ func HandlerFor(o HandlerOptions) *MetricsHandler {
 	if o.Runtime {
 		runtime := prometheus.NewRegistry()
 		runtime.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-		h.others = append(h.others, runtime)
+		h.others = append(h.others, prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+			families, err := runtime.Gather()
+			for i, f := range families {
+				families[i] = withoutSummary(f)
+			}
+			return families, err
+		}))
 	}
 	return h
 }
@@ -102,36 +102,33 @@ func (h *MetricsHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "use GET or HEAD")
 		return
 	}
-	buf := pages.Get().(*bytes.Buffer)
-	defer pages.Put(buf)
-	buf.Reset()
-	format := chooseFormat(req.Header)
-	zip := acceptsGzip(req.Header)
-	if err := h.render(buf, format, zip); err != nil {
+	p := pageWriters.Get().(*pageWriter)
+	defer pageWriters.Put(p)
+	format, zip := chooseFormat(req.Header, h.rec.opts.NativeHistograms), acceptsGzip(req.Header)
+	page, err := h.render(p, format)
+	if err != nil {
 		h.rec.fault("page", err)
 		refuse(w, http.StatusInternalServerError, "internal_error", "the page could not be made")
 		return
 	}
+	if zip {
+		page = p.zip(page)
+	}
 	header := w.Header()
 	header.Set("Content-Type", format.contentType)
-	header.Set("Content-Length", strconv.Itoa(buf.Len()))
+	header.Set("Content-Length", strconv.Itoa(len(page)))
 	header.Add("Vary", "Accept, Accept-Encoding")
 	header.Set("Cache-Control", "no-store")
 	if zip {
 		header.Set("Content-Encoding", "gzip")
 	}
 	if req.Method == http.MethodGet {
-		w.Write(buf.Bytes()) // an error is the reader's having gone
+		w.Write(page) // an error is the reader's having gone
 	}
 }
 
-var (
-	pages   = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-	zippers = sync.Pool{New: func() any { z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed); return z }}
-)
-
-// render writes the page into buf. A panic is an error.
-func (h *MetricsHandler) render(buf *bytes.Buffer, f format, zip bool) (err error) {
+// render makes the page, in p's memory. A panic is an error.
+func (h *MetricsHandler) render(p *pageWriter, f *format) (page []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -139,16 +136,10 @@ func (h *MetricsHandler) render(buf *bytes.Buffer, f format, zip bool) (err erro
 	}()
 	families, err := h.rec.gather(h.views...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	families = h.addOthers(families)
-	if !zip {
-		return f.write(buf, families)
-	}
-	z := zippers.Get().(*gzip.Writer)
-	defer zippers.Put(z)
-	z.Reset(buf)
-	return errors.Join(f.write(z, families), z.Close())
+	p.fault = h.rec.fault
+	return f.write(p, h.addOthers(families)), nil
 }
 
 // addOthers appends the families of the other gatherers, without those whose names are taken: the first one of a name is the page's.
@@ -171,12 +162,22 @@ func (h *MetricsHandler) addOthers(families []*dto.MetricFamily) []*dto.MetricFa
 	return families
 }
 
-// gather reads a caller's gatherer. Its failure costs its own families only.
+// gather reads a gatherer. Its failure, and a family that no page could show, cost nothing else.
 func (h *MetricsHandler) gather(g prometheus.Gatherer) (families []*dto.MetricFamily) {
 	defer h.rec.guard("gatherer")
-	families, err := g.Gather()
+	all, err := g.Gather()
 	if err != nil {
 		h.rec.fault("gatherer", err)
+	}
+	_, checked := g.(*prometheus.Registry)
+	for _, f := range all {
+		f, err := adopt(f, checked)
+		if err != nil {
+			h.rec.fault("gatherer", fmt.Errorf("left out: %w", err))
+		}
+		if f != nil {
+			families = append(families, f)
+		}
 	}
 	return families
 }
@@ -187,14 +188,4 @@ func refuse(w http.ResponseWriter, status int, kind, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	w.Write(append(body, '\n'))
-}
-
-// classicText writes the text format 0.0.4.
-func classicText(w io.Writer, families []*dto.MetricFamily) error {
-	for _, f := range families {
-		if _, err := expfmt.MetricFamilyToText(w, f); err != nil {
-			return fmt.Errorf("family %s: %w", f.GetName(), err)
-		}
-	}
-	return nil
 }

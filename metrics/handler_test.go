@@ -14,28 +14,6 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-const classicType = "text/plain; version=0.0.4; charset=utf-8"
-
-func TestEveryAcceptGetsClassicText(t *testing.T) {
-	r, _ := busyRecorder(t, RecorderOptions{})
-	h := HandlerFor(HandlerOptions{Recorder: r})
-	for _, accept := range []string{"", "*/*", "text/plain", "application/json", "application/openmetrics-text;version=1.0.0,*/*;q=0.1",
-		"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited", "\x00;q="} {
-		req := fromHere(http.MethodGet, "/metrics/")
-		if accept != "" {
-			req.Header.Set("Accept", accept)
-		}
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, req)
-		if w.Code != 200 || w.Header().Get("Content-Type") != classicType {
-			t.Errorf("Accept %q: %d, %q", accept, w.Code, w.Header().Get("Content-Type"))
-		}
-		if strings.Contains(w.Body.String(), "# EOF") {
-			t.Errorf("Accept %q: the page is OpenMetrics", accept)
-		}
-	}
-}
-
 // Over a real server: HEAD and GET agree, and a client that offers gzip gets it.
 func TestHeadGetAndGzip(t *testing.T) {
 	r, _ := busyRecorder(t, RecorderOptions{})
@@ -80,17 +58,6 @@ func TestHeadGetAndGzip(t *testing.T) {
 	}
 	if plain, err := io.ReadAll(z); err != nil || string(plain) != page {
 		t.Errorf("gzip: another page came out, %v", err)
-	}
-}
-
-func TestAcceptsGzip(t *testing.T) {
-	for value, want := range map[string]bool{
-		"": false, "identity": false, "gzip": true, "GZIP": true, "deflate, gzip": true, "gzip;q=0": false, "gzip; q=0.000": false,
-		"gzip;q=1": true, "gzip;q=2": false, "gzip;q=x": false, "gzip;q=NaN": false, "gzipped": false, "br;q=1, gzip;q=0.1": true, ",;,": false,
-	} {
-		if got := acceptsGzip(http.Header{"Accept-Encoding": {value}}); got != want {
-			t.Errorf("%q: %v, want %v", value, got, want)
-		}
 	}
 }
 
@@ -152,28 +119,13 @@ func TestCallersFamiliesAreOnThePage(t *testing.T) {
 	}
 }
 
-// A page that can't be encoded is a status, never half a page.
-func TestUnprintablePageIsAnError(t *testing.T) {
+// A page that can't be made is a status, never half a page.
+func TestPageThatPanicsIsAnError(t *testing.T) {
 	r, _ := busyRecorder(t, RecorderOptions{})
-	bad := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
-		name, kind := "hollow", dto.MetricType_COUNTER
-		return []*dto.MetricFamily{{Name: &name, Type: &kind, Metric: []*dto.Metric{{}}}}, nil
-	})
+	r.models = append(r.models, nil)
 	w := httptest.NewRecorder()
-	HandlerFor(HandlerOptions{Recorder: r, Gatherers: []prometheus.Gatherer{bad}}).ServeHTTP(w, fromHere(http.MethodGet, "/"))
+	HandlerFor(HandlerOptions{Recorder: r, Auth: AuthOff}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "gen_ai") || r.Faults() != 1 {
 		t.Errorf("%d, %d faults: %.200s", w.Code, r.Faults(), w.Body)
 	}
-}
-
-func FuzzWeight(f *testing.F) {
-	for _, s := range []string{"", "q=1", "q=0.5;x", " Q = 0 ", "q=1e-400", "q=;q=1", "q=-0"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, params string) {
-		if q := weight(params); !(q >= 0 && q <= 1) {
-			t.Errorf("%q weighs %v", params, q)
-		}
-		acceptsGzip(http.Header{"Accept-Encoding": {params}})
-	})
 }
