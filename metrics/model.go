@@ -29,7 +29,8 @@ type Model struct {
 	label *dto.LabelPair
 	base  [NumOperations][NumOrigins][]*dto.LabelPair
 
-	last Snapshot // of the newest scrape; guarded by rec.scrape
+	last   Snapshot     // of the newest scrape; guarded by rec.scrape, as is rollup
+	rollup *modelRollup // nil: not open
 }
 
 var _ Observer = (*Model)(nil)

@@ -72,7 +72,8 @@ type Recorder struct {
 
 	scrape  sync.Mutex // guards models and what scrapes own of each; no writer of observations takes it
 	models  []*Model   // in the order of opening
-	ticker  ticker     // rollups and StatLoggers; runs while a model is open
+	rollups rollups    // what the models did over time
+	ticker  ticker     // of rollups and StatLoggers; runs while a model is open
 	loggers []StatLogger
 	vllm    sync.Once // turns the vLLM view on
 

@@ -157,4 +157,11 @@ func writeBuild(s *scrape) {
 
 func writeProcessStart(s *scrape) { s.value(s.rec.process.start) }
 
+// writeEventsDropped writes nothing for a recorder without a ring.
+func writeEventsDropped(s *scrape) {
+	if e := s.rec.events; e != nil {
+		s.value(float64(e.dropped.Load()))
+	}
+}
+
 func writeInFlight(s *scrape) { s.value(float64(s.rec.inFlight.Load())) }
