@@ -46,6 +46,9 @@ func busyRecorder(t testing.TB, o RecorderOptions) (*Recorder, *Model) {
 	gone := finished(Chat, Live, 3)
 	gone.Fail = Disconnect
 	m.Finish(gone)
+	r.http.open()
+	r.http.observe(r.http.route("POST /v1/chat/completions"), "POST", 200, 120*ms, 300, 5000)
+	r.http.observe(r.http.route(""), "GET", 404, 0, 0, 19)
 	return r, m
 }
 

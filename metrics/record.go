@@ -67,6 +67,10 @@ type Record struct {
 	begun   atomic.Bool // Begin has taken it
 	done    atomic.Bool // Finish has counted it
 	span    trace.Span  // nil: none
+
+	countedBy *Recorder // InstrumentHTTP of that one has the request
+	seen      edgeFacts // what the edge knows of the reply; read once nobody fills the record any more
+	held      holds
 }
 
 // Choice is one of a request's n answers.

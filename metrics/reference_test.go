@@ -114,6 +114,9 @@ func bucketList(l *layout, f *family) string {
 	m := &Model{name: "m", rec: r, source: &fixedSource{}, ledger: newLedger(l, new(gate)), serves: [NumOperations]bool{Chat: true}}
 	m.last.Residency = true
 	r.models = []*Model{m}
+	r.http.open()
+	r.http.observe(r.http.route("/"), "GET", 200, 0, 0, 0)
+	r.http.drain()
 	s := &scrape{rec: r, row: f}
 	f.write(s)
 	b := s.samples[0].hist.Bucket

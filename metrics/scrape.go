@@ -54,6 +54,7 @@ func (r *Recorder) collect() {
 		m.drain()
 		m.pull()
 	}
+	r.http.drain()
 }
 
 // drain moves what was pushed since the last drain into the totals of every ledger of the model.
