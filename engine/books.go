@@ -10,6 +10,7 @@ import (
 // step before they are pushed.
 type books struct {
 	prompt, cached, generated metrics.TokenCounts
+	work                      work // estimated, of all steps
 
 	entries []entry
 	tops    []sample.Alternative // the entries' alternatives, end to end
@@ -35,6 +36,7 @@ func (l *loop) publish() {
 	s := &b.s
 	*s = l.books.fixed
 	s.Prompt, s.Cached, s.Generated = l.books.prompt, l.books.cached, l.books.generated
+	s.Flops, s.ReadBytes, s.WriteBytes = l.books.work.flops, l.books.work.read, l.books.work.write
 	fromSched(s, &st)
 	l.pub.publish(b)
 }

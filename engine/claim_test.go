@@ -29,7 +29,7 @@ func openWith(o Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{name: "fake", vocab: 32, context: 4096, log: o.Logger, rec: o.Metrics}
-	return e.start(o, &fakeModel{vocab: 32})
+	return e.start(o, &fakeModel{vocab: 32}, nil)
 }
 
 // TestSchedulerOfOneEngine asks that a scheduler is driven by one engine alone,

@@ -134,19 +134,20 @@ func (l *loop) forget(c *choice) {
 // last its done channel, each seen only after what comes before it.
 func (l *loop) close(j *job, err error) {
 	j.over = true
-	j.rec.Fail = failReason(err)
 	l.publish()
-	if j.owned {
-		l.observe(j, l.now())
-	}
+	l.observe(j, err, l.now())
 	j.ring.end(err)
 	j.finish()
 }
 
-// observe finishes the record of a job that came without an edge.
-func (l *loop) observe(j *job, now time.Duration) {
-	j.rec.Finished = now
-	l.model.Finish(j.rec)
+// observe completes the record of a job, and finishes it if the job came without an
+// edge.
+func (l *loop) observe(j *job, err error, now time.Duration) {
+	j.account(err)
+	if j.owned {
+		j.rec.Finished = now
+		l.model.Finish(j.rec)
+	}
 }
 
 // endReason says to the scheduler why a sequence is taken out.

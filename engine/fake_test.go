@@ -141,7 +141,7 @@ func openFake(t testing.TB, m *fakeModel, o Options) *Engine {
 	if o.MaxContext > 0 {
 		e.context = o.MaxContext
 	}
-	if _, err := e.start(o, m); err != nil {
+	if _, err := e.start(o, m, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })

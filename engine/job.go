@@ -30,7 +30,8 @@ type job struct {
 	owned   bool // the engine made rec and finishes it
 	live    int  // choices still in the scheduler
 	parked  bool
-	over    bool // ended by the loop
+	over    bool   // ended by the loop
+	held    uint64 // the step for which hold has counted
 
 	cached    atomic.Int64
 	generated atomic.Int64

@@ -34,6 +34,7 @@ type loop struct {
 	page    int // tokens a KV page
 	spec    draft.NGram
 	context int
+	costs   *estimator // nil: nothing is estimated
 
 	nextID   sched.SeqID
 	live     map[sched.SeqID]*choice
@@ -53,6 +54,7 @@ type loop struct {
 	adding   *job // whose submitter has no answer yet
 	scratch  *sample.Scratch
 	step     metrics.StepStats
+	steps    uint64 // how many were filled
 	books    books
 	log      *slog.Logger
 	status   *atomic.Int32 // of the engine

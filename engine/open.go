@@ -92,7 +92,7 @@ func open(f *gguf.File, file string, o Options) (_ *Engine, err error) {
 		return nil, err
 	}
 	e.release = append(e.release, loaded.Close)
-	return e.start(o, loaded)
+	return e.start(o, loaded, newEstimator(m.Program, weightBytes(f), kvBytes[o.KVType]))
 }
 
 // readText reads what turns text into tokens and back. A file without a
@@ -118,8 +118,9 @@ func (e *Engine) readText(f *gguf.File) error {
 	return nil
 }
 
-// start makes scheduler, runner and loop, and sets the loop going.
-func (e *Engine) start(o Options, loaded backend.Model) (*Engine, error) {
+// start makes scheduler, runner and loop, and sets the loop going. Without costs
+// nothing is estimated.
+func (e *Engine) start(o Options, loaded backend.Model, costs *estimator) (*Engine, error) {
 	s, limits, err := e.scheduler(o, loaded)
 	if err != nil {
 		return nil, err
@@ -139,6 +140,7 @@ func (e *Engine) start(o Options, loaded backend.Model) (*Engine, error) {
 		maxRows: limits.LogitRows, maxSeqs: limits.Seqs,
 		logits:  make([]float32, limits.LogitRows*e.vocab),
 		scratch: sample.NewScratch(e.vocab),
+		costs:   costs,
 		log:     e.log,
 		status:  &e.status,
 	}
@@ -147,6 +149,11 @@ func (e *Engine) start(o Options, loaded backend.Model) (*Engine, error) {
 	l.books.fixed.Memory[metrics.MemoryKV] = kv
 	l.books.fixed.Memory[metrics.MemoryScratch] = scratch + int64(len(l.logits))*4
 	l.books.fixed.Spec.Positions = o.Spec.NGram
+	l.books.fixed.Estimated = costs != nil
+	if o.ResidencySample > 0 {
+		l.books.fixed.Residency = true
+		s.Pool().Sample(max(1, uint64(o.ResidencySample*kvcache.SampleAll)), l.evicted)
+	}
 	l.publish()
 	serves := []metrics.Operation{metrics.TextCompletion}
 	if e.tmpl != nil {

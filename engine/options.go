@@ -51,6 +51,11 @@ type Options struct {
 	Spec         Spec
 	StallTimeout time.Duration // after which an unread stream is ended; 0: 30 s
 
+	// ResidencySample is the share of the KV pages, from 0 (none) to 1 (all), whose
+	// residency is observed: how long their content stayed, and how it was used. It
+	// costs about 80 bytes a page of the pool.
+	ResidencySample float64
+
 	Metrics  *metrics.Recorder // nil: the default one; metrics.Off: none
 	Logger   *slog.Logger      // nil: nothing is logged
 	Progress func(Progress)    // called while weights are loaded, from Open's goroutine; nil: nobody is told
@@ -93,6 +98,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.StallTimeout < 0 {
 		errs = append(errs, fmt.Errorf("the StallTimeout is %v, must not be negative", o.StallTimeout))
+	}
+	if !(o.ResidencySample >= 0 && o.ResidencySample <= 1) { // also a NaN
+		errs = append(errs, fmt.Errorf("the ResidencySample is %v, must be between 0 and 1", o.ResidencySample))
 	}
 	if err := o.Limits.Validate(); err != nil {
 		errs = append(errs, err)

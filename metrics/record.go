@@ -45,7 +45,7 @@ type Record struct {
 	Last      time.Duration // last generated token of any choice
 	Finished  time.Duration // just before the last write; 0: Finish stamps it
 
-	PromptTokens    int // of the request, once whatever N is
+	PromptTokens    int // once whatever N is; 0 until the request is first scheduled, so that records add up to the counters
 	CachedTokens    int // of those, from prefix or tier
 	GeneratedTokens int // over all choices, sampled stop tokens and tokens cut away by a stop string included
 	MaxTokens       int // most tokens that the request asked for; 0: it didn't say
@@ -54,7 +54,7 @@ type Record struct {
 	Preemptions int           // of its sequences
 	Drafted     int           // tokens that speculation proposed
 	Accepted    int           // of those, accepted
-	KVPages     int           // most pages that its sequences held at once
+	KVPages     int           // most pages that its sequences held in a step; one that two of them share counts for both
 
 	// Choices has one entry for each choice; see Open. Nil for a request that generates nothing.
 	Choices []Choice
@@ -78,7 +78,7 @@ type Choice struct {
 	First  time.Duration // first token pushed; 0: none yet
 	Last   time.Duration // last token pushed
 	Tokens int           // generated and kept, as in Record.GeneratedTokens
-	Finish FinishReason
+	Finish FinishReason  // NoFinish: the request ended before the choice did
 }
 
 // Open makes Choices n zero entries; for n = 1 it allocates nothing.
