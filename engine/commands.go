@@ -134,19 +134,21 @@ func (l *loop) forget(c *choice) {
 // last its done channel, each seen only after what comes before it.
 func (l *loop) close(j *job, err error) {
 	j.over = true
+	j.rec.Fail = failReason(err)
 	l.publish()
-	l.observe(j, err, l.now())
+	l.letGo(j, l.now())
 	j.ring.end(err)
 	j.finish()
 }
 
-// observe completes the record of a job, and finishes it if the job came without an
-// edge.
-func (l *loop) observe(j *job, err error, now time.Duration) {
-	j.account(err)
+// letGo is the loop's last use of a job's record: it finishes one that came
+// without an edge, and gives one of an edge back.
+func (l *loop) letGo(j *job, now time.Duration) {
 	if j.owned {
 		j.rec.Finished = now
 		l.model.Finish(j.rec)
+	} else {
+		j.rec.Release()
 	}
 }
 
