@@ -26,7 +26,7 @@ func doubling(first uint64, n int, unit float64) *ladder {
 	return l
 }
 
-// seconds returns the ladder of bounds given in seconds, rounded to whole nanoseconds.
+// seconds returns the ladder of bounds given in seconds, rounded down to whole nanoseconds.
 func seconds(bounds []float64) (*ladder, error) {
 	const maxBounds, maxSeconds = 64, 1e9
 	if len(bounds) == 0 || len(bounds) > maxBounds {
@@ -38,6 +38,9 @@ func seconds(bounds []float64) (*ladder, error) {
 			return nil, fmt.Errorf("metrics: bucket bound %d is %v, give seconds above 0 and at most %g", i, b, maxSeconds)
 		}
 		limit := uint64(math.Round(b * perSecond))
+		if limit > 0 && float64(limit)/perSecond > b { // the last nanosecond that is not above b, so that values shown in seconds agree
+			limit--
+		}
 		if i > 0 && limit <= l.limits[i-1] {
 			return nil, fmt.Errorf("metrics: bucket bound %d is %v, not above its predecessor %v", i, b, bounds[i-1])
 		}

@@ -13,6 +13,9 @@ type ledger struct {
 	halves [2][]atomic.Uint64
 	// Totals in 128 bits: nanoseconds of a thousand requests at a time fill 64 bits in seven months.
 	lo, hi []uint64
+
+	exemplars *exemplars // nil: none
+	native    *native    // nil: none
 }
 
 func newLedger(l *layout, g *gate) *ledger {
@@ -27,6 +30,7 @@ func newLedger(l *layout, g *gate) *ledger {
 
 // take moves what was pushed into a cold half into the totals.
 func (l *ledger) take(half int) {
+	l.takeTraced(half)
 	cold := l.halves[half]
 	for i := range cold {
 		v := cold[i].Load()
@@ -47,12 +51,13 @@ func (l *ledger) total(i int) float64 {
 
 // entry is one writer's stay in a half.
 type entry struct {
-	*layout
-	cells []atomic.Uint64
+	*ledger
+	half  int
+	cells []atomic.Uint64 // of the half
 }
 
 // in is a stay in half, which the writer has entered.
-func (l *ledger) in(half int) entry { return entry{l.layout, l.halves[half]} }
+func (l *ledger) in(half int) entry { return entry{l, half, l.halves[half]} }
 
 // observe adds n observations of v to the histogram id whose words begin at base; sum is what they add up to, which is not
 // n·v where v was rounded.
@@ -63,8 +68,3 @@ func (e entry) observe(base int, id histID, v, n, sum uint64) {
 }
 
 func (e entry) observe1(base int, id histID, v uint64) { e.observe(base, id, v, 1, v) }
-
-// observeTraced is observe1 for the histograms that have exemplars: the newest traced observation of a bucket stays.
-func (e entry) observeTraced(base int, id histID, v uint64, rec *Record) {
-	e.observe1(base, id, v)
-}

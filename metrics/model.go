@@ -70,6 +70,7 @@ func (r *Recorder) OpenModel(name string, serves []Operation, source Source) (*M
 		}
 	}
 	m.ledger = newLedger(r.layout, new(gate))
+	m.ledger.traced(r)
 
 	r.scrape.Lock()
 	defer r.scrape.Unlock()

@@ -139,6 +139,7 @@ func (s *scrape) histogramOf(ledger *ledger, base int, id histID, zero bool, lab
 	counts[n] = count
 	sum := ledger.total(at+n+1) / ladder.unit
 	h.SampleCount, h.SampleSum = &counts[n], &sum
+	ledger.showTraced(h, base, id)
 	s.samples = append(s.samples, sample{row: s.row, desc: s.desc, labels: labels, hist: h})
 }
 
