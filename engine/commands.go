@@ -134,16 +134,16 @@ func (l *loop) forget(c *choice) {
 // last its done channel, each seen only after what comes before it.
 func (l *loop) close(j *job, err error) {
 	j.over = true
-	j.rec.Fail = failReason(err)
 	l.publish()
-	l.letGo(j, l.now())
+	l.letGo(j, err, l.now())
 	j.ring.end(err)
 	j.finish()
 }
 
-// letGo is the loop's last use of a job's record: it finishes one that came
-// without an edge, and gives one of an edge back.
-func (l *loop) letGo(j *job, now time.Duration) {
+// letGo is the loop's last use of a job's record: it completes it, finishes one
+// that came without an edge, and gives one of an edge back.
+func (l *loop) letGo(j *job, err error, now time.Duration) {
+	j.account(err)
 	if j.owned {
 		j.rec.Finished = now
 		l.model.Finish(j.rec)

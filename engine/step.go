@@ -10,6 +10,7 @@ import (
 
 // fill writes a plan into the batch and returns the rows of logits wanted.
 func (l *loop) fill(plan *sched.Plan) int {
+	l.steps++
 	b := &l.batch
 	b.Reset()
 	b.SeqStart = append(b.SeqStart, 0)
@@ -22,6 +23,7 @@ func (l *loop) fill(plan *sched.Plan) int {
 		s := &plan.Spans[i]
 		q := s.Seq
 		table := q.Table()
+		l.live[q.ID].job.hold(l.steps)
 		row := len(b.Tokens)
 		known := s.From + s.Count - s.Drafts
 		b.Tokens = append(b.Tokens, q.Tokens[s.From:known]...)
@@ -126,6 +128,9 @@ func (l *loop) ends(c *choice, id int32, known int) (FinishReason, sched.Reason)
 // finishStep counts the step, publishes, and only then pushes its tokens.
 func (l *loop) finishStep(plan *sched.Plan, start, end time.Duration) {
 	l.step.Tokens, l.step.Took, l.step.Gaps = plan.Tokens, end-start, l.step.Gaps[:0]
+	if l.costs != nil {
+		l.books.work.add(l.costs.step(plan))
+	}
 	for i, r := range l.results {
 		j, n := r.c.job, len(l.outcomes[i].Tokens)
 		if r.err != nil {
@@ -150,6 +155,7 @@ func (l *loop) finishStep(plan *sched.Plan, start, end time.Duration) {
 		}
 	}
 	l.model.Step(&l.step)
+	l.step.Residency = l.step.Residency[:0]
 	l.publish()
 	for i, r := range l.results {
 		j := r.c.job
@@ -163,7 +169,7 @@ func (l *loop) finishStep(plan *sched.Plan, start, end time.Duration) {
 		}
 		closing := j.live == 0 && r.finish != FinishNone && l.lastOf(j, i)
 		if closing { // observed before the last token can be seen
-			l.letGo(j, end)
+			l.letGo(j, nil, end)
 		}
 		full := false
 		for _, e := range l.books.entries[r.first : r.first+len(l.outcomes[i].Tokens)] {

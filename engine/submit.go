@@ -38,7 +38,11 @@ func (e *Engine) Submit(ctx context.Context, r Request) (*Stream, error) {
 	}
 	if !owned {
 		rec.Hold() // until the loop lets it go: the edge may be gone before
+		if rec.Tenant == "" {
+			rec.Tenant = strings.Clone(r.Tenant)
+		}
 	}
+	rec.MaxTokens = max(r.MaxTokens, 0)
 	ctx = e.model.Begin(ctx, rec)
 	s, err := e.submit(ctx, &r, rec, owned)
 	if err != nil {
@@ -64,7 +68,11 @@ func (e *Engine) submit(ctx context.Context, r *Request, rec *metrics.Record, ow
 		return nil, &RequestError{"the context's metrics.Record", fmt.Sprintf("has operation %d of %d and origin %d of %d",
 			rec.Operation, metrics.NumOperations, rec.Origin, metrics.NumOrigins)}
 	}
+	start := e.rec.Now()
 	prompt, err := e.prompt(r)
+	if r.Tokens == nil {
+		rec.Tokenizing = e.rec.Now() - start
+	}
 	if err != nil {
 		if errors.As(err, new(*ContextError)) {
 			e.pub.tooLong.Add(1)
