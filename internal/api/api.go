@@ -45,8 +45,9 @@ type Options struct {
 // maxBody is the most bytes of a request's body.
 const maxBody = 8 << 20
 
-// route is one path of the API.
+// route is one path of the API, or what one pattern matches.
 type route struct {
+	pattern   string
 	methods   []string
 	open      bool // needs no key
 	inference bool // observed, as op
@@ -63,7 +64,8 @@ type handler struct {
 }
 
 // New makes the API's handler. It serves its paths wherever it is mounted, and
-// answers 404 to others. Safe for concurrent use.
+// answers 404 to others. The pattern of the route that it found, "" if none, is
+// in Request.Pattern afterwards. Safe for concurrent use.
 func New(e *engine.Engine, o Options) http.Handler {
 	if len(o.Names) == 0 {
 		o.Names = []string{e.Name()}
@@ -83,6 +85,10 @@ func New(e *engine.Engine, o Options) http.Handler {
 		"/healthz":             {methods: get, open: true, serve: serveHealth},
 		"/readyz":              {methods: get, open: true, serve: serveReady},
 	}
+	for path, r := range h.routes {
+		r.pattern = path
+		h.routes[path] = r
+	}
 	return h
 }
 
@@ -92,7 +98,7 @@ func (h *handler) find(path string) (route, bool) {
 		return r, true
 	}
 	if name, ok := strings.CutPrefix(path, "/v1/models/"); ok && name != "" {
-		return route{methods: h.routes["/v1/models"].methods, serve: serveModel}, true
+		return route{pattern: "/v1/models/{model}", methods: h.routes["/v1/models"].methods, serve: serveModel}, true
 	}
 	return route{}, false
 }
@@ -100,6 +106,7 @@ func (h *handler) find(path string) (route, bool) {
 // ServeHTTP serves one request.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rt, known := h.find(r.URL.Path)
+	r.Pattern = rt.pattern // as a mux does: the one that this is mounted in says only where
 	x := newExchange(h, w, r, rt)
 	defer x.close()
 	if ref := x.admit(known); ref != nil {

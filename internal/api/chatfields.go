@@ -33,7 +33,7 @@ var chatFields = slices.Concat(shared, []paramField{
 	{"parallel_tool_calls", acceptBool},
 	{"prediction", acceptObject}, // a hint for speed alone
 	{"service_tier", acceptString},
-	{"safety_identifier", acceptString},
+	{"safety_identifier", setString(func(p *params) *string { return &p.safety })},
 	{"prompt_cache_key", acceptString},
 	{"prompt_cache_retention", acceptString},
 	{"prompt_cache_options", acceptObject},

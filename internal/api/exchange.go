@@ -46,12 +46,13 @@ func newExchange(h *handler, w http.ResponseWriter, r *http.Request, rt route) *
 	if !rt.inference {
 		return x
 	}
+	m := h.e.MetricsModel()
 	if x.rec = metrics.FromContext(r.Context()); x.rec == nil {
-		x.rec = &metrics.Record{Edge: true}
+		x.rec = m.Recorder().NewRecord(r)
 	}
-	x.rec.Operation, x.rec.ID = rt.op, strings.Clone(x.id) // what a header's text lies in is not kept
-	x.rec.Origin = metrics.ParseOrigin(r.Header.Get("X-Paddock-Origin"))
-	x.r = r.WithContext(h.e.MetricsModel().Begin(r.Context(), x.rec))
+	x.rec.Hold()                                                                    // under http.TimeoutHandler an edge further out may be gone before
+	x.rec.Operation, x.rec.ID, x.rec.Route = rt.op, strings.Clone(x.id), rt.pattern // what a header's text lies in is not kept
+	x.r = r.WithContext(m.Begin(r.Context(), x.rec))
 	return x
 }
 
@@ -137,7 +138,7 @@ func (x *exchange) refuse(f *refusal) {
 		x.rec.Fail = f.reason
 	}
 	if x.begun {
-		x.finish()
+		x.finish(http.StatusOK)
 		x.event(f.body())
 		x.flush()
 		return
@@ -158,7 +159,7 @@ func (x *exchange) reply(status int, v any) {
 		}
 	}
 	x.w.Header().Set("Content-Type", "application/json")
-	x.finish()
+	x.finish(status)
 	x.begun = true
 	x.deadline()
 	x.w.WriteHeader(status)
@@ -168,10 +169,11 @@ func (x *exchange) reply(status int, v any) {
 }
 
 // finish finishes the record, also one that an edge further out has made: what
-// follows is the last write. Later calls do nothing.
-func (x *exchange) finish() {
+// follows is the last write of a reply with this status. Later calls do nothing.
+func (x *exchange) finish(status int) {
 	if x.rec != nil && !x.ended {
 		x.ended = true
+		x.rec.Status = status
 		x.h.e.MetricsModel().Finish(x.rec)
 	}
 }
@@ -179,13 +181,20 @@ func (x *exchange) finish() {
 // close, deferred, ends an exchange that a panic cut short. The panic goes on: the
 // HTTP server logs it and drops the connection.
 func (x *exchange) close() {
-	if x.rec == nil || x.ended {
+	if x.rec == nil {
 		return
 	}
-	if x.rec.Fail == metrics.NoFail {
-		x.rec.Fail = metrics.EngineError
+	if !x.ended {
+		if x.rec.Fail == metrics.NoFail {
+			x.rec.Fail = metrics.EngineError
+		}
+		status := 0 // none was sent
+		if x.begun {
+			status = http.StatusOK
+		}
+		x.finish(status)
 	}
-	x.finish()
+	x.rec.Release()
 }
 
 // deadline gives the client WriteTimeout from now to take what is written next.

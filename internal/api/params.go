@@ -1,11 +1,13 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"strings"
 
 	"github.com/paddock-go/paddock/engine"
+	"github.com/paddock-go/paddock/metrics"
 )
 
 // params is what the bodies of both routes decode to.
@@ -21,6 +23,7 @@ type params struct {
 	topLogprobs  int             // chat: top_logprobs; -1: not given
 	effort       json.RawMessage // chat: reasoning_effort
 	bestOf       int
+	user, safety string // user, and safety_identifier, its newer name
 }
 
 type paramField = field[params]
@@ -50,8 +53,8 @@ var shared = []paramField{
 	{"stop_token_ids", setStopTokens},
 	{"cache_salt", setCacheSalt},
 
-	// Accepted without effect.
-	{"user", acceptString},
+	// Accepted without effect; user is in the request's event.
+	{"user", setString(func(p *params) *string { return &p.user })},
 	{"metadata", acceptObject},
 	{"store", acceptBool},
 }
@@ -64,10 +67,11 @@ func parse(x *exchange, table []paramField) (*params, *refusal) {
 	}
 	p := &params{topLogprobs: -1}
 	p.req.Temperature = 1 // the official API's default
-	if err := decode(body, table, p); err != nil {
+	err := decode(body, table, p)
+	x.rec.Stream, x.rec.User = p.stream, metrics.Clip(cmp.Or(p.safety, p.user))
+	if err != nil {
 		return nil, x.refused(err)
 	}
-	x.rec.Stream = p.stream
 	if p.model == "" {
 		return nil, invalid("model", "is missing; served here: %s", strings.Join(x.h.o.Names, ", "))
 	}
@@ -84,7 +88,7 @@ func parse(x *exchange, table []paramField) (*params, *refusal) {
 	p.req.Origin = x.rec.Origin
 	if t := x.h.o.Tenant; t != nil {
 		p.req.Tenant = t(x.r)
-		x.rec.Tenant = p.req.Tenant
+		x.rec.Tenant = metrics.Clip(p.req.Tenant)
 	}
 	if f := x.h.o.Priority; f != nil {
 		p.req.Priority = f(x.r)

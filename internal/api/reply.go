@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"net/http"
 
 	"github.com/paddock-go/paddock/engine"
 )
@@ -42,7 +43,7 @@ func (x *exchange) stream(s *engine.Stream, p *params, c chunks) *refusal {
 			left--
 		}
 		if left == 0 {
-			x.finish() // what follows is the end of the reply
+			x.finish(http.StatusOK) // what follows is the end of the reply
 		}
 		c.token(t)
 		if left > 0 && !s.Buffered() && !x.flush() {
