@@ -3,7 +3,7 @@ package metrics
 // vllmFamily is one row of the vLLM view: a family under vLLM's name, with its type, labels and buckets.
 type vllmFamily struct {
 	family
-	native string // the family of our own that has the same numbers; "": none has
+	native string // the family of our own that tells of the same; "": none does
 }
 
 // engineLabels are the labels of an engine's families.
