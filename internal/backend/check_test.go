@@ -101,7 +101,7 @@ func TestRows(t *testing.T) {
 		t.Fatalf("Rows = %v, %d bytes, %v", f.Name, len(rows), err)
 	}
 	for what, edit := range map[string]func(*prog.Weight, *Tensor){
-		"not supported yet":        func(_ *prog.Weight, x *Tensor) { x.Type = 99 },
+		"no format of weights":     func(_ *prog.Weight, x *Tensor) { x.Type = 99 },
 		"rows 1 to 3 of 64":        func(w *prog.Weight, _ *Tensor) { w.Cols = 64 },
 		"rows 3 to 5":              func(w *prog.Weight, _ *Tensor) { w.FromRow = 3 },
 		"rows 1 to 1":              func(w *prog.Weight, _ *Tensor) { w.Rows = 0 },

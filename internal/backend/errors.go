@@ -38,7 +38,7 @@ func Rows(w prog.Weight, t Tensor) (quant.Format, []byte, error) {
 	}
 	f, ok := quant.Lookup(t.Type)
 	if !ok {
-		return fail("this format is not supported yet; convert the file to one of f32, f16, bf16, q8_0, q4_0, q4_K or q6_K")
+		return fail("this is no format of weights that is supported; convert the file to another one, q8_0 say")
 	}
 	if t.Cols != w.Cols || w.FromRow < 0 || w.Rows < 1 || w.FromRow > t.Rows-w.Rows {
 		return fail("rows %d to %d of %d columns are wanted, it is %d×%d", w.FromRow, w.FromRow+w.Rows, w.Cols, t.Rows, t.Cols)

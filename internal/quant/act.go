@@ -16,6 +16,7 @@ const (
 	ActBF16                  // rounded to bf16, in blocks of 32
 	ActQ8x32                 // signed 8 bit, an f16 scale per 32 values
 	ActQ8x256                // signed 8 bit, an f32 scale per 256 values
+	ActQ8x32S                // ActQ8x32 and each block's sum, rounded to f16, for formats with minima
 )
 
 // BlockElems returns the number of values that are rounded (or, for bf16,
@@ -26,8 +27,8 @@ func (k ActKind) BlockElems() int { return int(actBlocks[k]) }
 func (k ActKind) String() string { return actNames[k] }
 
 var (
-	actBlocks = [...]uint16{ActF32: 1, ActBF16: 32, ActQ8x32: 32, ActQ8x256: 256}
-	actNames  = [...]string{ActF32: "f32", ActBF16: "bf16", ActQ8x32: "q8x32", ActQ8x256: "q8x256"}
+	actBlocks = [...]uint16{ActF32: 1, ActBF16: 32, ActQ8x32: 32, ActQ8x256: 256, ActQ8x32S: 32}
+	actNames  = [...]string{ActF32: "f32", ActBF16: "bf16", ActQ8x32: "q8x32", ActQ8x256: "q8x256", ActQ8x32S: "q8x32s"}
 )
 
 // SubElems is the run of values behind one entry of Act.Sums.
@@ -40,8 +41,9 @@ type Act struct {
 	Kind ActKind
 	N    int       // values given, before padding
 	F    []float32 // [padded N] ActF32 and ActBF16: the values
-	Q    []int8    // [padded N] ActQ8x32 and ActQ8x256: value ÷ scale, −127…127
+	Q    []int8    // [padded N] the 8-bit kinds: value ÷ scale, −127…127
 	D    []float32 // [blocks] their scales
+	S    []float32 // [blocks] ActQ8x32S: sums of 32 values
 	Sums []int16   // [padded N ÷ 16] ActQ8x256: sums of 16 quants, for formats with minima
 }
 
@@ -51,7 +53,7 @@ func (a *Act) Set(kind ActKind, x []float32) {
 	elems := kind.BlockElems()
 	nb := (len(x) + elems - 1) / elems
 	a.Kind, a.N = kind, len(x)
-	a.F, a.Q, a.D, a.Sums = a.F[:0], a.Q[:0], a.D[:0], a.Sums[:0]
+	a.F, a.Q, a.D, a.S, a.Sums = a.F[:0], a.Q[:0], a.D[:0], a.S[:0], a.Sums[:0]
 	switch kind {
 	case ActF32:
 		a.F = append(a.F, x...)
@@ -61,6 +63,10 @@ func (a *Act) Set(kind ActKind, x []float32) {
 	case ActQ8x32:
 		a.Q, a.D = grow(a.Q, nb*elems), grow(a.D, nb)
 		QuantizeQ8x32(a.Q, a.D, x)
+	case ActQ8x32S:
+		a.Q, a.D, a.S = grow(a.Q, nb*elems), grow(a.D, nb), grow(a.S, nb)
+		QuantizeQ8x32(a.Q, a.D, x)
+		SumQ8x32(a.S, a.Q, x)
 	case ActQ8x256:
 		a.Q, a.D = grow(a.Q, nb*elems), grow(a.D, nb)
 		a.Sums = grow(a.Sums, nb*elems/SubElems)
@@ -105,6 +111,24 @@ func QuantizeQ8x32(q []int8, d, x []float32) {
 		amax := maxAbs(xb)
 		quantize(qb, xb, 127/amax)
 		d[b] = half.F16ToF32(half.F16FromF32(amax / 127))
+	}
+}
+
+// SumQ8x32 writes the sum of each block that QuantizeQ8x32 made of x: the sum of
+// its quants × the scale before that was rounded to f16, then rounded to f16
+// itself, as the engine that the golden data comes from does; but one that is
+// beyond f16 stays what it is. Safe for concurrent use on distinct s.
+func SumQ8x32(s []float32, q []int8, x []float32) {
+	for b := range s {
+		qb, xb := block(q, x, b, 32)
+		var sum int32
+		for _, v := range qb {
+			sum += int32(v)
+		}
+		s[b] = float32(sum) * (maxAbs(xb) / 127)
+		if r := half.F16ToF32(half.F16FromF32(s[b])); !math.IsInf(float64(r), 0) {
+			s[b] = r
+		}
 	}
 }
 

@@ -83,6 +83,37 @@ func TestQ8x32Definition(t *testing.T) {
 	}
 }
 
+// TestQ8x32SDefinition: quants and scales of ActQ8x32, and sums that are rounded
+// to f16 as long as they fit.
+func TestQ8x32SDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var act, plain Act
+	for round := range 200 {
+		x := normals(rng, 90, math.Ldexp(1, round%40-20))
+		act.Set(ActQ8x32S, x)
+		plain.Set(ActQ8x32, x)
+		for i, q := range plain.Q {
+			if act.Q[i] != q || act.D[i/32] != plain.D[i/32] {
+				t.Fatalf("quant %d is %d × %v, want %d × %v", i, act.Q[i], act.D[i/32], q, plain.D[i/32])
+			}
+		}
+		for b, got := range act.S {
+			var sum int
+			for _, q := range act.Q[32*b : 32*b+32] {
+				sum += int(q)
+			}
+			amax := maxAbs(x[32*b : min(32*b+32, len(x))])
+			want := float32(sum) * (amax / 127)
+			if math.Abs(float64(want)) < 65520 {
+				want = half.F16ToF32(half.F16FromF32(want))
+			}
+			if got != want || math.IsInf(float64(got), 0) {
+				t.Fatalf("round %d: sum of block %d is %v, want %v", round, b, got, want)
+			}
+		}
+	}
+}
+
 func TestActHalvesRoundToEven(t *testing.T) {
 	x := make([]float32, 32)
 	x[0], x[1], x[2], x[3], x[4] = 127, 0.5, 1.5, 2.5, -2.5

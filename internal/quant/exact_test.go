@@ -88,6 +88,9 @@ func dotExact(t *testing.T, f *Format, row []byte, act *Act) float32 {
 		return acc
 	}
 	e := f.BlockElems
+	if f.Layout != nil {
+		return layoutExact(f, row, act)
+	}
 	for b := range act.N / e {
 		q, base, d, dmin := weightInts(f, row[b*f.BlockBytes:(b+1)*f.BlockBytes])
 		var sum, minima int64
@@ -102,6 +105,32 @@ func dotExact(t *testing.T, f *Format, row []byte, act *Act) float32 {
 		acc = fma(float32(sum), times(d, act.D[b]), acc)
 		if base != nil {
 			acc = fma(-float32(minima), times(dmin, act.D[b]), acc)
+		}
+	}
+	return acc
+}
+
+// layoutExact is the definition of the formats that are taken apart.
+func layoutExact(f *Format, row []byte, act *Act) (acc float32) {
+	e, l := f.BlockElems, f.Layout
+	for b := range act.N / e {
+		blk := l.Take(row[b*f.BlockBytes : (b+1)*f.BlockBytes])
+		for at := 0; at < e; at += l.Run {
+			var sum, minima int64
+			for i := at; i < at+l.Run; i++ {
+				x := int64(act.Q[b*e+i])
+				sum += int64(blk.Scale[i/16]) * int64(blk.Q[i]) * x
+				minima += int64(blk.Least[i/16]) * x
+			}
+			dx := act.D[(b*e+at)/f.Act.BlockElems()]
+			acc = fma(float32(sum), times(blk.D[at/l.Run], dx), acc)
+			switch {
+			case !l.Minima:
+			case f.Act == ActQ8x32S:
+				acc = fma(blk.M[at/l.Run], act.S[(b*e+at)/32], acc)
+			default:
+				acc = fma(float32(minima), times(blk.M[at/l.Run], dx), acc)
+			}
 		}
 	}
 	return acc

@@ -60,10 +60,11 @@ func floats(t *testing.T, path string) []float32 {
 // decode to the reference's bits, and carry its id, name and sizes.
 func TestGoldenBlocks(t *testing.T) {
 	dir := filepath.Join(golden.Dir(t), "quants", "blocks")
-	seen := map[Type]bool{}
+	seen, failed := map[Type]bool{}, 0
 	for _, g := range goldenTypes(t) {
 		f, ok := Lookup(Type(g.id))
 		if !ok {
+			t.Errorf("%s (%d) has no row", g.name, g.id)
 			continue
 		}
 		seen[f.Type] = true
@@ -83,6 +84,7 @@ func TestGoldenBlocks(t *testing.T) {
 		f.Decode(got, raw)
 		for i := range want {
 			if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+				failed++
 				t.Errorf("%s: value %d is %v (%#08x), want %v (%#08x)", g.name, i, got[i], math.Float32bits(got[i]), want[i], math.Float32bits(want[i]))
 				break
 			}
@@ -93,6 +95,7 @@ func TestGoldenBlocks(t *testing.T) {
 			t.Errorf("%s has no reference data", f.Name)
 		}
 	}
+	t.Logf("formats: %d of %d decode to the reference's bits", len(seen)-failed, len(goldenTypes(t)))
 }
 
 // TestEncodeError holds our quantisers' errors against the peer's, which

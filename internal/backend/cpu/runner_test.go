@@ -123,10 +123,10 @@ func TestLoadFaults(t *testing.T) {
 	reads := 0
 	cut := errors.New("cut short")
 	for what, edit := range map[string]func(backend.Tensor) (backend.Tensor, error){
-		"cut short":         func(t backend.Tensor) (backend.Tensor, error) { return t, cut },
-		"not supported yet": func(t backend.Tensor) (backend.Tensor, error) { t.Type = quant.Type(77); return t, nil },
-		"are wanted":        func(t backend.Tensor) (backend.Tensor, error) { t.Cols *= 2; return t, nil },
-		"too few":           func(t backend.Tensor) (backend.Tensor, error) { t.Data = t.Data[:1]; return t, nil },
+		"cut short":            func(t backend.Tensor) (backend.Tensor, error) { return t, cut },
+		"no format of weights": func(t backend.Tensor) (backend.Tensor, error) { t.Type = quant.Type(77); return t, nil },
+		"are wanted":           func(t backend.Tensor) (backend.Tensor, error) { t.Cols *= 2; return t, nil },
+		"too few":              func(t backend.Tensor) (backend.Tensor, error) { t.Data = t.Data[:1]; return t, nil },
 		"late": func(t backend.Tensor) (backend.Tensor, error) { // while it is packed
 			if reads++; reads > 1 {
 				return t, errors.New("late")

@@ -121,9 +121,24 @@ var models = []struct {
 	{"quants/BF16", 0.25, 2e-3, ""},
 	{"quants/Q8_0", 5e-3, 1e-5, ""},
 	{"quants/Q4_0", 5e-3, 1e-5, ""},
+	{"quants/Q4_1", 5e-3, 1e-5, ""},
+	{"quants/Q5_0", 5e-3, 1e-5, ""},
+	{"quants/Q5_1", 5e-3, 1e-5, ""},
+	{"quants/Q2_K", 5e-3, 1e-5, ""},
+	{"quants/Q3_K_S", 5e-3, 1e-5, ""},
+	{"quants/Q3_K_M", 5e-3, 1e-5, ""},
 	{"quants/Q4_K_S", 5e-3, 1e-5, ""},
 	{"quants/Q4_K_M", 5e-3, 1e-5, ""},
+	{"quants/Q5_K_S", 5e-3, 1e-5, ""},
+	{"quants/Q5_K_M", 5e-3, 1e-5, ""},
 	{"quants/Q6_K", 5e-3, 1e-5, ""},
+	{"quants/IQ3_S", 5e-3, 1e-5, ""},
+	{"quants/IQ4_NL", 5e-3, 1e-5, ""},
+	{"quants/IQ4_XS", 5e-3, 1e-5, ""},
+	{"quants/MXFP4", 5e-3, 1e-5, ""},
+	{"quants/NVFP4", 5e-3, 1e-5, ""},
+	{"quants/TQ1_0", 5e-3, 1e-5, ""},
+	{"quants/TQ2_0", 5e-3, 1e-5, ""},
 }
 
 // ties are continuations that leave the reference's at a step where one rounding to
@@ -416,36 +431,54 @@ func TestGoldenTemplates(t *testing.T) {
 	t.Logf("templates: %d of %d passed", passed, total)
 }
 
-// TestGoldenBlocks decodes the golden blocks of each format that is built, bit for
-// bit.
+// TestGoldenBlocks decodes the golden blocks of every format, bit for bit, whatever
+// the case of its name.
 func TestGoldenBlocks(t *testing.T) {
 	dir := filepath.Join(golden.Dir(t), "quants", "blocks")
+	list, err := os.ReadFile(filepath.Join(dir, "types.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	d := openDoor(t)
-	for _, name := range []string{"f16", "bf16", "q8_0", "Q4_0", "q4_K", "Q6_K"} {
-		file := strings.ToLower(name)
-		if strings.HasSuffix(file, "_k") {
-			file = file[:len(file)-1] + "K"
-		}
-		raw, err := os.ReadFile(filepath.Join(dir, file+".raw.bin"))
+	passed, total := 0, 0
+	for line := range strings.Lines(string(list)) {
+		name := strings.Split(line, "\t")[1]
+		total++
+		raw, err := os.ReadFile(filepath.Join(dir, name+".raw.bin"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := os.ReadFile(filepath.Join(dir, file+".f32.bin"))
+		want, err := os.ReadFile(filepath.Join(dir, name+".f32.bin"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got struct{ Values []float32 }
-		if msg := d.ask(map[string]any{"op": "dequant", "type": name, "hex": hex.EncodeToString(raw)}, &got); msg != "" {
-			t.Fatalf("%s: %s", name, msg)
-		}
-		if len(got.Values)*4 != len(want) {
-			t.Fatalf("%s: %d values", name, len(got.Values))
-		}
-		for i, v := range got.Values {
-			if math.Float32bits(v) != binary.LittleEndian.Uint32(want[4*i:]) {
-				t.Errorf("%s: value %d is %v", name, i, v)
-				break
+		ok := true
+		for _, typ := range []string{name, strings.ToLower(name), strings.ToUpper(name)} {
+			var got struct{ Values []float32 }
+			if msg := d.ask(map[string]any{"op": "dequant", "type": typ, "hex": hex.EncodeToString(raw)}, &got); msg != "" {
+				t.Errorf("%s: %s", typ, msg)
+				ok = false
+			} else if !sameBits(got.Values, want) {
+				t.Errorf("%s: the values differ", typ)
+				ok = false
 			}
 		}
+		if ok {
+			passed++
+		}
 	}
+	if total < 27 {
+		t.Errorf("only %d formats found", total)
+	}
+	t.Logf("formats: %d of %d passed", passed, total)
+}
+
+// sameBits holds values against their bytes.
+func sameBits(values []float32, want []byte) bool {
+	for i, v := range values {
+		if 4*i+4 > len(want) || math.Float32bits(v) != binary.LittleEndian.Uint32(want[4*i:]) {
+			return false
+		}
+	}
+	return len(values)*4 == len(want)
 }

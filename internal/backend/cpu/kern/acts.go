@@ -17,9 +17,10 @@ type Acts struct {
 
 	padded int       // values of a row with its last block padded by zeros
 	f      []float32 // ActF32, ActBF16: rows × padded
-	q      []int8    // ActQ8x32, ActQ8x256: rows × padded
+	q      []int8    // the 8-bit kinds: rows × padded
 	d      []float32 // scales: rows × blocks
-	s      []int32   // ActQ8x32: sum of each block's quants, rows × blocks
+	s      []int32   // ActQ8x32, ActQ8x32S: sum of each block's quants, rows × blocks
+	sum    []float32 // ActQ8x32S: the same times the scale, rows × blocks
 	sub    []int16   // ActQ8x256: sums of the quants of 16, then of 32 values: rows × blocks × (16 + 8)
 }
 
@@ -35,9 +36,12 @@ func NewActs(kind quant.ActKind, rows, cols int) *Acts {
 	switch kind {
 	case quant.ActF32, quant.ActBF16:
 		a.f = make([]float32, rows*a.padded)
-	case quant.ActQ8x32:
+	case quant.ActQ8x32, quant.ActQ8x32S:
 		a.q, a.d = make([]int8, rows*a.padded), make([]float32, rows*blocks)
 		a.s = make([]int32, rows*blocks)
+		if kind == quant.ActQ8x32S {
+			a.sum = make([]float32, rows*blocks)
+		}
 	case quant.ActQ8x256:
 		a.q, a.d = make([]int8, rows*a.padded), make([]float32, rows*blocks)
 		a.sub = make([]int16, rows*blocks*subSums)
@@ -68,6 +72,8 @@ func ActBytes(kind quant.ActKind, rows, cols int) int64 {
 		per = 4 * int64(elems)
 	case quant.ActQ8x32:
 		per = int64(elems) + 4 + 4
+	case quant.ActQ8x32S:
+		per = int64(elems) + 4 + 4 + 4
 	case quant.ActQ8x256:
 		per = int64(elems) + 4 + 2*subSums
 	}
@@ -91,6 +97,9 @@ func (k *Kernels) Round(a *Acts, r int, x []float32) {
 		k.vec.roundBF16(a.f[lo:hi], x)
 	case quant.ActQ8x32:
 		k.vec.roundQ8x32(a.q[lo:hi], a.d[lo/32:hi/32], a.s[lo/32:hi/32], x)
+	case quant.ActQ8x32S:
+		k.vec.roundQ8x32(a.q[lo:hi], a.d[lo/32:hi/32], a.s[lo/32:hi/32], x)
+		quant.SumQ8x32(a.sum[lo/32:hi/32], a.q[lo:hi], x)
 	case quant.ActQ8x256:
 		k.vec.roundQ8x256(a.q[lo:hi], a.d[lo/256:hi/256], a.sub[lo/256*subSums:hi/256*subSums], x)
 	}

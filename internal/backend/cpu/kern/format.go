@@ -20,17 +20,39 @@ type Format struct {
 	pack   func(dst, src []byte, lane int)             // one row's blocks, file format → its lane
 	unpack func(dst []float32, panel []byte, lane int) // one lane → values; whole blocks
 	dot    func(*dotArgs)                              // portable, one panel, one row
+	dots   func(*dotArgs)                              // or nil: the same for takenRows rows
 }
 
 // formats is the table of formats that have panels.
 var formats = [...]Format{
-	{quant.F32, quant.ActF32, 1, 64, 0, packF32, unpackF32, dotF32},
-	{quant.F16, quant.ActF32, 1, 32, 1, packF16, unpackF16, dotF16},
-	{quant.BF16, quant.ActBF16, 32, 1024, 2, packBF16, unpackBF16, dotBF16},
-	{quant.Q4_0, quant.ActQ8x32, 32, q4_0Block, 3, packQ4_0, unpackQ4_0, dotQ4_0},
-	{quant.Q8_0, quant.ActQ8x32, 32, q8_0Block, 4, packQ8_0, unpackQ8_0, dotQ8_0},
-	{quant.Q4K, quant.ActQ8x256, 256, q4KBlock, 5, packQ4K, unpackQ4K, dotQ4K},
-	{quant.Q6K, quant.ActQ8x256, 256, q6KBlock, 6, packQ6K, unpackQ6K, dotQ6K},
+	{quant.F32, quant.ActF32, 1, 64, 0, packF32, unpackF32, dotF32, nil},
+	{quant.F16, quant.ActF32, 1, 32, 1, packF16, unpackF16, dotF16, nil},
+	{quant.BF16, quant.ActBF16, 32, 1024, 2, packBF16, unpackBF16, dotBF16, nil},
+	{quant.Q4_0, quant.ActQ8x32, 32, q4_0Block, 3, packQ4_0, unpackQ4_0, dotQ4_0, nil},
+	{quant.Q8_0, quant.ActQ8x32, 32, q8_0Block, 4, packQ8_0, unpackQ8_0, dotQ8_0, nil},
+	{quant.Q4K, quant.ActQ8x256, 256, q4KBlock, 5, packQ4K, unpackQ4K, dotQ4K, nil},
+	{quant.Q6K, quant.ActQ8x256, 256, q6KBlock, 6, packQ6K, unpackQ6K, dotQ6K, nil},
+	taken(quant.Q4_1, 7),
+	taken(quant.Q5_0, 8),
+	taken(quant.Q5_1, 9),
+	taken(quant.Q2K, 10),
+	taken(quant.Q3K, 11),
+	taken(quant.Q5K, 12),
+	taken(quant.IQ2XXS, 13),
+	taken(quant.IQ2XS, 14),
+	taken(quant.IQ3XXS, 15),
+	taken(quant.IQ1S, 16),
+	taken(quant.IQ4NL, 17),
+	taken(quant.IQ3S, 18),
+	taken(quant.IQ2S, 19),
+	taken(quant.IQ4XS, 20),
+	taken(quant.IQ1M, 21),
+	taken(quant.TQ1_0, 22),
+	taken(quant.TQ2_0, 23),
+	taken(quant.MXFP4, 24),
+	taken(quant.NVFP4, 25),
+	taken(quant.Q1_0, 26),
+	taken(quant.Q2_0, 27),
 }
 
 // Lookup finds the panel format of a weight type. Safe for concurrent use.

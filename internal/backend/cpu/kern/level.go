@@ -61,6 +61,9 @@ func newKernels(l Level) *Kernels {
 	k := &Kernels{level: l, vec: portableVec, attend: portableAttend}
 	for i := range formats {
 		k.linear[i] = []tile{{panels: 1, rows: 1, run: formats[i].dot}}
+		if many := formats[i].dots; many != nil {
+			k.linear[i] = []tile{{panels: 1, rows: takenRows, run: many}, {panels: 1, rows: 1, run: formats[i].dot}}
+		}
 	}
 	choose(k, l)
 	return k

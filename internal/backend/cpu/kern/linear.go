@@ -182,6 +182,8 @@ func (x *Acts) bind(a *dotArgs) {
 		return
 	case quant.ActQ8x32:
 		a.s, a.sStride = unsafe.Pointer(unsafe.SliceData(x.s)), blocks*4
+	case quant.ActQ8x32S:
+		a.s, a.sStride = unsafe.Pointer(unsafe.SliceData(x.sum)), blocks*4
 	case quant.ActQ8x256:
 		a.s, a.sStride = unsafe.Pointer(unsafe.SliceData(x.sub)), blocks*2*subSums
 	}

@@ -127,7 +127,7 @@ func TestRoundAgainstQuant(t *testing.T) {
 			for _, n := range rowLengths {
 				x := make([]float32, n)
 				fill.fill(r, x)
-				for _, kind := range []quant.ActKind{quant.ActF32, quant.ActBF16, quant.ActQ8x32, quant.ActQ8x256} {
+				for _, kind := range []quant.ActKind{quant.ActF32, quant.ActBF16, quant.ActQ8x32, quant.ActQ8x256, quant.ActQ8x32S} {
 					what := fmt.Sprintf("%v, %s, %d values", kind, fill.name, n)
 					a := NewActs(kind, 2, n)
 					for i := range a.q { // what an earlier step left
@@ -143,6 +143,7 @@ func TestRoundAgainstQuant(t *testing.T) {
 							t.Fatalf("%s: quant %d is %d, want %d", what, i, q[i], v)
 						}
 					}
+					wantBits(t, what+", sums", a.sum[len(a.sum)/2:], ref.S)
 					checkSums(t, what, a, ref.Q)
 				}
 			}
