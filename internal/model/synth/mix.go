@@ -21,9 +21,19 @@ var mixes = []mix{
 	{"F32", 0, quant.F32, quant.F32, quant.F32},
 	{"F16", 1, quant.F16, quant.F16, quant.F16},
 	{"Q4_0", 2, quant.Q4_0, quant.Q6K, quant.Q4_0},
+	{"Q4_1", 3, quant.Q4_1, quant.Q6K, quant.Q4_1},
+	{"Q5_0", 8, quant.Q5_0, quant.Q6K, quant.Q5_0},
+	{"Q5_1", 9, quant.Q5_1, quant.Q6K, quant.Q5_1},
 	{"Q8_0", 7, quant.Q8_0, quant.Q8_0, quant.Q8_0},
 	{"Q4_K_M", 15, quant.Q4K, quant.Q6K, quant.Q6K},
+	{"Q5_K_M", 17, quant.Q5K, quant.Q6K, quant.Q6K},
 	{"BF16", 32, quant.BF16, quant.BF16, quant.BF16},
+}
+
+// fallbacks are formats of shorter blocks, down to one without.
+var fallbacks = map[quant.Type]quant.Type{
+	quant.Q4K: quant.Q5_0, quant.Q5K: quant.Q5_1, quant.Q6K: quant.Q8_0,
+	quant.Q4_0: quant.F16, quant.Q4_1: quant.F16, quant.Q5_0: quant.F16, quant.Q5_1: quant.F16, quant.Q8_0: quant.F16, quant.IQ4NL: quant.F16,
 }
 
 // Types returns the names of the file types. Safe for concurrent use.
@@ -57,17 +67,18 @@ func (m mix) format(t tensor, layer, layers int) (quant.Format, error) {
 			kind = m.more
 		}
 	}
-	f, _ := quant.Lookup(kind)
-	if t.cols%f.BlockElems == 0 {
-		return f, nil
-	}
-	// llama-quantize falls back where rows are not whole blocks of 256.
-	if kind == quant.Q6K {
-		if f, _ = quant.Lookup(quant.Q8_0); t.cols%f.BlockElems == 0 {
+	// llama-quantize falls back where rows are not whole blocks.
+	for {
+		f, _ := quant.Lookup(kind)
+		next, ok := fallbacks[kind]
+		switch {
+		case t.cols%f.BlockElems == 0:
 			return f, nil
+		case !ok:
+			return f, fmt.Errorf("synth: %s can't be %s: rows of %d values are not blocks of %d", t.name, f.Name, t.cols, f.BlockElems)
 		}
+		kind = next
 	}
-	return f, fmt.Errorf("synth: %s can't be %s: rows of %d values are not blocks of %d, and the format that llama-quantize takes then is not supported yet", t.name, f.Name, t.cols, f.BlockElems)
 }
 
 // moreBits picks the layers that a mix gives more bits: the first and last

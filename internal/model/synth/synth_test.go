@@ -52,6 +52,10 @@ func TestMix(t *testing.T) {
 		{"135m", "Q4_0", "token_embd.weight", quant.Q8_0}, // 576 is no multiple of 256
 		{"0.6b", "Q4_0", "token_embd.weight", quant.Q6K},
 		{"0.6b", "Q4_0", "blk.0.ffn_down.weight", quant.Q4_0},
+		{"135m", "Q4_K_M", "token_embd.weight", quant.Q8_0},
+		{"135m", "Q4_K_M", "blk.0.attn_q.weight", quant.Q5_0},
+		{"135m", "Q4_K_M", "blk.0.ffn_down.weight", quant.Q6K}, // of 1536 columns
+		{"135m", "Q5_K_M", "blk.0.attn_q.weight", quant.Q5_1},
 		{"8b", "Q4_K_M", "token_embd.weight", quant.Q4K},
 		{"8b", "Q4_K_M", "output.weight", quant.Q6K},
 		{"8b", "Q4_K_M", "blk.3.attn_v.weight", quant.Q6K}, // the first eighth
@@ -88,7 +92,7 @@ func TestMix(t *testing.T) {
 }
 
 func TestUnknown(t *testing.T) {
-	for _, c := range [][3]string{{"9b", "Q8_0", "no shape"}, {"8b", "Q3_X", "no type"}, {"135m", "Q4_K_M", "not supported yet"}} {
+	for _, c := range [][3]string{{"9b", "Q8_0", "no shape"}, {"8b", "Q3_X", "no type"}} {
 		err := Write(&bytes.Buffer{}, c[0], c[1], 1)
 		if err == nil || !strings.Contains(err.Error(), c[2]) {
 			t.Errorf("%s:%s: %v, want an error with %q", c[0], c[1], err, c[2])
