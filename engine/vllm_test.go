@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"reflect"
 	"strings"
@@ -389,5 +391,58 @@ func TestVLLMOmni6547_WaitingIsNotRunning(t *testing.T) {
 	page.want(t, 3, "paddock_num_requests_waiting_by_reason", `reason="capacity"`)
 	for _, s := range streams {
 		s.Close()
+	}
+}
+
+// The throughput of prompts on the log line is what was computed, not what a cache
+// gave.
+func TestVLLM27569_ThroughputIsComputed(t *testing.T) {
+	e := openFake(t, &fakeModel{}, Options{KVPages: 200})
+	var text bytes.Buffer
+	line := metrics.LogStats(slog.New(slog.NewJSONHandler(&text, nil)))
+	at := time.Unix(1e9, 0)
+	log := func() float64 {
+		s := e.Stats()
+		text.Reset()
+		line.Log([]metrics.EngineStats{{EngineInfo: metrics.EngineInfo{Model: "fake", Opened: time.Unix(1e9, 0)}, At: at, Snapshot: &s}})
+		var fields struct {
+			PerSecond float64 `json:"prompt_tokens_per_s"`
+		}
+		if err := json.Unmarshal(text.Bytes(), &fields); err != nil {
+			t.Fatalf("%v in %q", err, text.String())
+		}
+		return fields.PerSecond
+	}
+	for i, want := range []float64{50, 0.4} { // of 500 tokens, 496 are cached the second time
+		collect(t, e, Request{Tokens: prompt(500, 3), MaxTokens: 4})
+		at = at.Add(10 * time.Second)
+		if got := log(); got != want {
+			t.Errorf("after request %d: %v prompt tokens a second, want %v", i, got, want)
+		}
+	}
+}
+
+// Estimates against what is counted on paper: the unembedding is for rows that want
+// logits alone, and a row attends to the prefix before it, cached or not. The model
+// is tiny's: 80 flops for the head, 32 for each key that a row sees.
+func TestVLLM33045_EstimatesByHand(t *testing.T) {
+	e := tinyCosts(0)
+	flops := func(from, count, logits int) float64 {
+		return e.step(plan(sched.Span{From: from, Count: count, Logits: logits})).flops
+	}
+	const row, key, logit = 304, 32, 256 // of a token; of a key seen; of a row with logits, the head's 80 among them
+	for _, c := range []struct {
+		name string
+		got  float64
+		want float64
+	}{
+		{"a prompt of 40 wants logits once", flops(0, 40, 1), 40*row + key*40*41/2 + logit},
+		{"a chunk that wants none", flops(0, 40, 0), 40*row + key*40*41/2},
+		{"8 rows behind a prefix of 96", flops(96, 8, 1), 8*row + key*(8*96+8*9/2) + logit},
+		{"one row behind 1000", flops(1000, 1, 1), row + key*1001 + logit},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %v flops, want %v", c.name, c.got, c.want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"math"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
@@ -91,6 +92,114 @@ func TestLlamaCpp11915_NoNaN(t *testing.T) {
 		}
 	}
 	s.want(t, `paddock_kv_cache_usage_perc{model="m"}`, 0)
+}
+
+// A family that got a new name stays under its old one, with the same numbers.
+func TestLLMD1096_OldNamesStay(t *testing.T) {
+	r := newTestRecorder(RecorderOptions{})
+	h := HandlerFor(HandlerOptions{Recorder: r, VLLM: true, Auth: AuthOff})
+	m := mustOpen(t, r, "m", busySnapshot(), Chat)
+	m.Step(&StepStats{Tokens: 3, Took: ms, Gaps: []TokenGap{{Chat, Live, 30 * ms, 2}, {Chat, Live, 7 * ms, 1}}})
+	m.Finish(finished(Chat, Live, 5))
+	s := parse(t, get(t, h))
+	for old, now := range map[string]string{
+		"vllm:gpu_cache_usage_perc":           "vllm:kv_cache_usage_perc",
+		"vllm:gpu_prefix_cache_queries_total": "vllm:prefix_cache_queries_total",
+		"vllm:gpu_prefix_cache_hits_total":    "vllm:prefix_cache_hits_total",
+		"vllm:time_per_output_token_seconds":  "vllm:inter_token_latency_seconds",
+	} {
+		series := 0
+		for sample, v := range s {
+			rest, ok := strings.CutPrefix(sample, now)
+			if !ok {
+				continue
+			}
+			series++
+			got, ok := s[old+rest]
+			if !ok || got != v || v == 0 && !strings.Contains(rest, "_bucket") {
+				t.Errorf("%s is %v (%v), %s is %v", old+rest, got, ok, sample, v)
+			}
+		}
+		if series == 0 {
+			t.Errorf("there is no %s", now)
+		}
+	}
+}
+
+// Access that is on without a key lets nobody in, and a program that asks at its start is told.
+func TestUpstreamAuth_OnWithoutKey(t *testing.T) {
+	r := newTestRecorder(RecorderOptions{})
+	o := HandlerOptions{Recorder: r, Auth: AuthOn}
+	if o.Validate() == nil {
+		t.Error("the options are valid")
+	}
+	for _, key := range []string{"", "Bearer", "Bearer ", "Bearer x"} {
+		w, req := httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)
+		req.RemoteAddr = "127.0.0.1:9"
+		req.Header.Set("Authorization", key)
+		HandlerFor(o).ServeHTTP(w, req)
+		if w.Code != 401 {
+			t.Errorf("Authorization %q: status %d, want 401", key, w.Code)
+		}
+	}
+}
+
+// A word that nobody knows is an error, and never opens the page.
+func TestUpstreamAuth_UnknownWord(t *testing.T) {
+	for _, word := range []string{"", "OFF", "false", "0", "no", "disabled", "offf", "true", "yes"} {
+		a, err := ParseAuth(word)
+		if err == nil || a == AuthOff {
+			t.Errorf("%q: %v, %v", word, a, err)
+		}
+	}
+}
+
+// Accept is a list with weights, and no text to search for a word in.
+func TestUpstreamAccept_ReadWithWeights(t *testing.T) {
+	r := newTestRecorder(RecorderOptions{})
+	h := HandlerFor(HandlerOptions{Recorder: r, Auth: AuthOff})
+	const text, om = "text/plain", "application/openmetrics-text"
+	for accept, want := range map[string]string{
+		"": text, "*/*": text, "application/json": text,
+		om: om, om + ";version=1.0.0": om, om + ";version=1.0.0;q=0.5,text/plain;q=0.4": om,
+		om + ";q=0": text, om + ";q=0.4, text/plain;q=0.5": text, "x-application/openmetrics-text": text,
+		`text/plain;note="application/openmetrics-text"`: text, om + ";version=7.0.0": text,
+	} {
+		w, req := httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)
+		req.Header.Set("Accept", accept)
+		h.ServeHTTP(w, req)
+		if got, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";"); got != want {
+			t.Errorf("Accept %q gives %s, want %s", accept, got, want)
+		}
+	}
+}
+
+// In OpenMetrics a counter's family has no _total, its samples have it.
+func TestUpstreamOpenMetrics_CounterNames(t *testing.T) {
+	r, _ := busyRecorder(t, RecorderOptions{})
+	h := HandlerFor(HandlerOptions{Recorder: r, VLLM: true, Auth: AuthOff})
+	w, req := httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)
+	req.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
+	h.ServeHTTP(w, req)
+	counters, family, kind := 0, "", ""
+	for line := range strings.Lines(w.Body.String()) {
+		if rest, ok := strings.CutPrefix(line, "# TYPE "); ok {
+			family, kind, _ = strings.Cut(strings.TrimSpace(rest), " ")
+			if kind == "counter" {
+				counters++
+			}
+			if kind == "counter" && strings.HasSuffix(family, "_total") {
+				t.Errorf("the counter's family is named %s", family)
+			}
+			continue
+		}
+		if sample := line[:strings.IndexAny(line, "{ ")]; line[0] != '#' && kind == "counter" && sample != family+"_total" {
+			t.Errorf("counter %s has the sample %s", family, line)
+		}
+	}
+	if counters < 30 {
+		t.Errorf("%d counters", counters)
+	}
 }
 
 // Time per output token is over the tokens after the first, in nanoseconds and not in whole milliseconds.

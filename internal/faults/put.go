@@ -1,0 +1,68 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// verdict is what became of a fault: err is nil if its test turned red.
+type verdict struct {
+	err    error
+	output string // of the compiler or the test
+}
+
+func (v verdict) String() string {
+	if v.err != nil {
+		return "NOT SHOWN: " + v.err.Error()
+	}
+	return "red"
+}
+
+// put builds the test with the fault in it and runs it. Building and running are
+// two commands, so that a fault that doesn't compile can't pass for one that was
+// noticed.
+func put(root string, m mutant) verdict {
+	text, err := m.apply(root)
+	if err != nil {
+		return verdict{err: err}
+	}
+	dir, err := os.MkdirTemp("", "faults")
+	if err != nil {
+		return verdict{err: err}
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(root, filepath.FromSlash(m.file))
+	faulty, overlay, binary := filepath.Join(dir, "faulty.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "faulty.test")
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {file: faulty}})
+	if err != nil {
+		return verdict{err: err}
+	}
+	if err := errors.Join(os.WriteFile(faulty, text, 0o600), os.WriteFile(overlay, replace, 0o600)); err != nil {
+		return verdict{err: err}
+	}
+
+	build := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, "./"+m.pkg)
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		return verdict{fmt.Errorf("the fault doesn't compile: %w", err), string(out)}
+	}
+	test := exec.Command(binary, "-test.run", "^"+m.test+"$", "-test.timeout", "60s")
+	test.Dir = filepath.Join(root, filepath.FromSlash(m.pkg))
+	out, err := test.CombinedOutput()
+	switch {
+	case err == nil && strings.Contains(string(out), "no tests to run"):
+		err = errors.New("there is no such test")
+	case err == nil:
+		err = errors.New("the test passes")
+	case !strings.Contains(string(out), "--- FAIL: "+m.test):
+		err = fmt.Errorf("the test did not fail, it broke off: %w", err)
+	default:
+		err = nil
+	}
+	return verdict{err, string(out)}
+}
