@@ -165,7 +165,7 @@ func (r *Record) take(req *http.Request) {
 	}
 	if parents := req.Header["Traceparent"]; len(parents) == 1 {
 		if trace, span, ok := ParseTraceparent(parents[0]); ok {
-			r.TraceID, r.SpanID = trace, span
+			r.TraceID, r.SpanID, r.Unsampled = trace, span, !sampled(parents[0])
 		}
 	}
 }

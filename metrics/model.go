@@ -205,18 +205,18 @@ func (m *Model) Finish(rec *Record) {
 	if rec.begun.Load() {
 		defer m.rec.InFlight(-1)
 	}
+	if rec.Finished == 0 {
+		rec.Finished = m.rec.Now()
+	}
+	defer m.rec.endSpan(rec) // whatever happens: what was started is ended
 	if !known(rec.Operation, rec.Origin) || int(rec.Fail) >= NumFailReasons || int(rec.Finish) >= numFinishReasons {
 		m.rec.fault("finish", fmt.Errorf("operation %d, origin %d, fail %d, finish %d: outside their lists",
 			rec.Operation, rec.Origin, rec.Fail, rec.Finish))
 		return
 	}
-	if rec.Finished == 0 {
-		rec.Finished = m.rec.Now()
-	}
 	m.count(rec)
 	m.tellFinish(rec)
 	m.rec.events.push(m.rec, m, rec)
-	m.rec.endSpan(rec)
 }
 
 // count adds an ended request to the histograms and outcomes.

@@ -35,8 +35,9 @@ type Record struct {
 	Status  int    // of the HTTP reply; 0: none was sent
 
 	// The trace that the request is part of; zero: none. Exemplars carry them.
-	TraceID [16]byte
-	SpanID  [8]byte
+	TraceID   [16]byte
+	SpanID    [8]byte
+	Unsampled bool // the caller doesn't record the trace: a span of ours follows suit
 
 	Arrival   time.Duration // the request's head was read, or Submit was called
 	Queued    time.Duration // the scheduler took it
@@ -67,6 +68,7 @@ type Record struct {
 	begun   atomic.Bool // Begin has taken it
 	done    atomic.Bool // Finish has counted it
 	span    trace.Span  // nil: none
+	began   time.Time   // time of day at Arrival, where there is a span
 
 	countedBy *Recorder // InstrumentHTTP of that one has the request
 	seen      edgeFacts // what the edge knows of the reply; read once nobody fills the record any more

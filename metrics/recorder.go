@@ -69,6 +69,7 @@ type Recorder struct {
 	faults   atomic.Uint64
 	events   *eventRing // nil: none
 	http     httpStats
+	spans    spanQueue
 
 	scrape  sync.Mutex // guards models and what scrapes own of each; no writer of observations takes it
 	models  []*Model   // in the order of opening

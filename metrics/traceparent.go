@@ -24,6 +24,12 @@ func ParseTraceparent(s string) (trace [16]byte, span [8]byte, ok bool) {
 	return trace, span, true
 }
 
+// sampled says whether the flags of a valid traceparent have the bit for that the caller records the trace.
+func sampled(traceparent string) bool {
+	var flags [1]byte
+	return unhex(flags[:], traceparent[53:55]) && flags[0]&1 != 0
+}
+
 // unhex reads lower-case hex digits, two for each byte of out.
 func unhex(out []byte, s string) bool {
 	for i := range out {
