@@ -99,7 +99,8 @@ func TestNoInit(t *testing.T) {
 // direct are the dependencies that an importer may get; a new one needs a reason.
 var direct = []string{
 	"github.com/ebitengine/purego", "github.com/google/go-cmp", "github.com/prometheus/client_golang",
-	"github.com/prometheus/client_model", "github.com/prometheus/common", "go.etcd.io/bbolt", "go.opentelemetry.io/otel/trace",
+	"github.com/prometheus/client_model", "github.com/prometheus/common", "go.etcd.io/bbolt",
+	"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/trace", // the second's API needs the first's attributes and status codes
 	"go.uber.org/goleak", "golang.org/x/sys", "golang.org/x/text", "pgregory.net/rapid",
 }
 
