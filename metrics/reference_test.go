@@ -3,6 +3,7 @@ package metrics
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -137,23 +138,27 @@ func quoted(name func(int) string, from, to int) string {
 	return strings.Join(names, ", ")
 }
 
-// link finds the marked line. A mark that stands on no line, or on two, is a fault of the table.
+// link finds the marked lines. A text that stands on no line, or on two, is a fault of the table.
 func (m mark) link(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(m.file)
+	text, err := os.ReadFile(filepath.FromSlash(m.file))
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(string(text), "\n")
-	has := func(line string) bool { return strings.Contains(line, m.text) }
-	i := slices.IndexFunc(lines, has)
-	if i < 0 {
-		t.Fatalf("no line of %s has %q", m.file, m.text)
+	var links []string
+	for want := range strings.SplitSeq(m.text, "\n") {
+		has := func(line string) bool { return strings.Contains(line, want) }
+		i := slices.IndexFunc(lines, has)
+		if i < 0 {
+			t.Fatalf("no line of %s has %q", m.file, want)
+		}
+		if slices.ContainsFunc(lines[i+1:], has) {
+			t.Fatalf("more than one line of %s has %q", m.file, want)
+		}
+		links = append(links, fmt.Sprintf("[%s:%d](%s#L%d)", strings.TrimPrefix(m.file, "../"), i+1, m.file, i+1))
 	}
-	if slices.ContainsFunc(lines[i+1:], has) {
-		t.Fatalf("more than one line of %s has %q", m.file, m.text)
-	}
-	return fmt.Sprintf("[%s:%d](%s#L%d)", m.file, i+1, m.file, i+1)
+	return strings.Join(links, ", ")
 }
 
 // The reference gives ladders as first · 2^i; this is where that is checked.
