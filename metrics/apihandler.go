@@ -54,6 +54,7 @@ func (h *apiHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		if !strings.HasSuffix(req.URL.Path, rt.path) {
 			continue
 		}
+		req.Pattern = rt.path // as a mux does
 		if req.Method != http.MethodGet && req.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
 			refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "use GET or HEAD")

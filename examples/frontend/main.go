@@ -5,6 +5,10 @@
 //	POST /say?tier=gold|free     body: a question; reply: the answer as it comes
 //	GET  /load                   who runs and who waits
 //	GET  /metrics
+//
+// Its questions are in the metrics as those of the API are: InferenceRoute makes a
+// route of one's own an inference route, so that refusals, hang-ups and latencies
+// from the request's head on are counted too.
 package main
 
 import (
@@ -73,22 +77,33 @@ func newFrontend(rec *metrics.Recorder) (*frontend, error) {
 	return &frontend{eng: eng, rec: rec}, nil
 }
 
-func (f *frontend) mux() *http.ServeMux {
+func (f *frontend) mux() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /say", f.say)
+	// Without a method in the pattern: say refuses others itself, and is seen to.
+	mux.Handle("/say", metrics.InferenceRoute(f.eng.MetricsModel(), metrics.Chat, http.HandlerFunc(f.say)))
 	mux.HandleFunc("GET /load", f.load)
 	mux.Handle("GET /metrics", metrics.HandlerFor(metrics.HandlerOptions{Recorder: f.rec}))
-	return mux
+	return metrics.InstrumentHTTP(f.rec, mux)
 }
 
 // say streams an answer as plain text.
 func (f *frontend) say(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "POST a question", http.StatusMethodNotAllowed)
+		return
+	}
 	tier := r.URL.Query().Get("tier")
 	priority, ok := tiers[tier]
 	if !ok {
 		http.Error(w, "tier must be gold or free", http.StatusBadRequest)
 		return
 	}
+	rec := metrics.FromContext(r.Context()) // nil where metrics and events are off
+	if rec != nil {
+		rec.Stream, rec.Tenant = true, tier
+	}
+	finish := func() { f.eng.MetricsModel().Finish(rec) }
 	question, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 4096))
 	if err != nil {
 		http.Error(w, "a question has at most 4096 bytes", http.StatusRequestEntityTooLarge)
@@ -115,6 +130,7 @@ func (f *frontend) say(w http.ResponseWriter, r *http.Request) {
 	flush := http.NewResponseController(w)
 	for tok, err := range s.All() { // leaving the loop cancels the request
 		if err != nil {
+			finish() // as the engine said it, before the last line is sent
 			fmt.Fprintf(w, "\n[%v]\n", err)
 			return
 		}
@@ -122,6 +138,7 @@ func (f *frontend) say(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	finish() // who has read the last line finds it in the metrics
 	io.WriteString(w, "\n")
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
@@ -123,4 +125,99 @@ func TestTiers(t *testing.T) {
 	<-free
 	<-gold
 	readers.Wait()
+}
+
+// counts reads the samples of the page whose lines begin so.
+func (f *frontend) counts(t *testing.T, prefixes ...string) (sum float64) {
+	t.Helper()
+	w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)
+	r.RemoteAddr = "127.0.0.1:7"
+	f.mux().ServeHTTP(w, r)
+	for line := range strings.Lines(w.Body.String()) {
+		for _, p := range prefixes {
+			if strings.HasPrefix(line, p) {
+				at := strings.LastIndexByte(line, ' ')
+				n, err := strconv.ParseFloat(strings.TrimSpace(line[at:]), 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sum += n
+			}
+		}
+	}
+	return sum
+}
+
+// TestSayIsObserved: what happens on a route of one's own is in the metrics, also
+// what never reached the engine, and by the time the last byte was read.
+func TestSayIsObserved(t *testing.T) {
+	f := start(t)
+	server := httptest.NewServer(f.mux())
+	defer func() { http.DefaultClient.CloseIdleConnections(); server.Close() }()
+	failed := func(class, reason string) string {
+		return `paddock_request_failure_total{gen_ai_operation_name="chat",gen_ai_provider_name="paddock",gen_ai_request_model="demo",origin="live",class="` +
+			class + `",reason="` + reason + `"}`
+	}
+	for i := range 3 {
+		res, err := http.Post(server.URL+"/say?tier=gold", "text/plain", strings.NewReader("hello"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(res.Body)
+		if err != nil || !strings.HasSuffix(string(text), "\n") {
+			t.Fatalf("%q, %v", text, err)
+		}
+		res.Body.Close()
+		if n := f.counts(t, `paddock_request_success_total{gen_ai_operation_name="chat"`); n != float64(i+1) {
+			t.Fatalf("%v successes after answer %d", n, i+1)
+		}
+	}
+	for _, c := range []struct {
+		method, query, body string
+		status              int
+		reason              string
+	}{
+		{"GET", "?tier=gold", "", 405, "method_not_allowed"},
+		{"POST", "?tier=silver", "x", 400, "invalid_request"},
+		{"POST", "?tier=gold", strings.Repeat("x", 4097), 413, "too_large"},
+	} {
+		w := httptest.NewRecorder()
+		f.mux().ServeHTTP(w, httptest.NewRequest(c.method, "/say"+c.query, strings.NewReader(c.body)))
+		if n := f.counts(t, failed("4xx", c.reason)); w.Code != c.status || n != 1 {
+			t.Errorf("%s /say%s: status %d, %v failures %s", c.method, c.query, w.Code, n, c.reason)
+		}
+	}
+
+	// One who hangs up has got some tokens, and they stay counted.
+	ctx, hangUp := context.WithCancel(context.Background())
+	r, err := http.NewRequestWithContext(ctx, "POST", server.URL+"/say?tier=free", strings.NewReader("What is a KV page?"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	generated := func() float64 {
+		s := f.eng.Stats()
+		return float64(s.Generated.Sum())
+	}
+	before := generated()
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hangUp()
+	res.Body.Close()
+	for limit := time.Now().Add(time.Minute); f.counts(t, `http_requests_total{handler="/say"`) != 7; time.Sleep(time.Millisecond) {
+		if time.Now().After(limit) { // a request is counted there once its handler has returned
+			t.Fatalf("%v requests of the route, want 7", f.counts(t, `http_requests_total{handler="/say"`))
+		}
+	}
+	if n := f.counts(t, "paddock_num_requests_in_flight "); n != 0 {
+		t.Errorf("%v in flight", n)
+	}
+	gone, done := f.counts(t, failed("disconnect", "disconnect")), f.counts(t, `paddock_request_success_total{gen_ai_operation_name="chat"`)
+	if gone+done != 4 { // it may have had all of its answer already
+		t.Errorf("%v disconnects and %v successes, want 4 together", gone, done)
+	}
+	if n := f.counts(t, `paddock_generation_tokens_total{`); n <= before || n != generated() {
+		t.Errorf("%v tokens on the page, %v before, %v in the engine", n, before, generated())
+	}
 }

@@ -1,5 +1,6 @@
-// Command server serves one model over HTTP: the OpenAI-shaped API, /metrics,
-// /healthz and /readyz. Without --model it serves the embedded demo model.
+// Command server serves one model over HTTP: the OpenAI-shaped API, /metrics, the
+// events and rollups under /api/, /healthz and /readyz. Without --model it serves
+// the embedded demo model.
 package main
 
 import (
@@ -9,12 +10,15 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
 	"os"
 	"os/signal"
 	"runtime"
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/paddock-go/paddock/metrics"
 )
 
 func main() {
@@ -45,6 +49,11 @@ type config struct {
 	model    string
 	names    []string
 	key      string
+	proxies  []netip.Prefix
+	metrics  metrics.Auth
+	noPage   bool // nor what it would show
+	noEvents bool
+	vllm     bool
 	maxBatch int
 	maxCtx   int
 	maxQueue int
@@ -71,6 +80,18 @@ func parseFlags(args []string) (*config, error) {
 		return nil
 	})
 	f.StringVar(&c.key, "api-key", "", "key that clients from the network must bring (none: this machine only)")
+	f.Func("trusted-proxy", "network of a proxy in front, as 10.0.0.0/8, repeatable; with one, nobody counts as this machine", func(s string) error {
+		p, err := netip.ParsePrefix(s)
+		c.proxies = append(c.proxies, p)
+		return err
+	})
+	f.Func("metrics-auth", "who brings the key to /metrics: on (everyone) or off (nobody); not given: who is not on this machine", func(s string) (err error) {
+		c.metrics, err = metrics.ParseAuth(s)
+		return err
+	})
+	f.BoolVar(&c.noPage, "no-metrics", false, "record no metrics: no /metrics, /api/stats, /api/rollups")
+	f.BoolVar(&c.noEvents, "no-events", false, "remember no requests: no /api/events")
+	f.BoolVar(&c.vllm, "metrics-vllm", false, "show vLLM's families on /metrics too")
 	f.IntVar(&c.maxBatch, "max-batch", 64, "most sequences in a step")
 	f.IntVar(&c.maxCtx, "max-ctx", 0, "most tokens of prompt and answer (0: what the file says)")
 	f.IntVar(&c.maxQueue, "max-queue", 1024, "most requests that wait")
@@ -113,6 +134,9 @@ func parseFlags(args []string) (*config, error) {
 	if c.maxCtx == 1 {
 		return nil, errors.New("--max-ctx is 1: a prompt and an answer need at least 2")
 	}
+	if o := c.page(nil); o.Validate() != nil {
+		return nil, fmt.Errorf("--metrics-auth %v: %w (--api-key)", c.metrics, o.Validate())
+	}
 	if *spec == "ngram" {
 		c.ngram = draftTokens
 	}
@@ -120,4 +144,12 @@ func parseFlags(args []string) (*config, error) {
 		return nil, fmt.Errorf("--log-level: %w", err)
 	}
 	return c, nil
+}
+
+// page is how /metrics and /api/ show a recorder, and to whom.
+func (c *config) page(rec *metrics.Recorder) metrics.HandlerOptions {
+	return metrics.HandlerOptions{
+		Recorder: rec, Runtime: true, VLLM: c.vllm,
+		Auth: c.metrics, Key: c.key, BehindProxy: len(c.proxies) > 0,
+	}
 }

@@ -28,12 +28,13 @@ func run(ctx context.Context, c *config, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// The port answers while the model loads: alive, not ready.
-	var serving atomic.Pointer[http.Handler]
-	loading := http.Handler(http.HandlerFunc(whileLoading))
-	serving.Store(&loading)
+	rec := recorder(c, log)
+	// The port answers while the model loads: alive, not ready, and scrapers find
+	// their page.
+	var api latest
+	api.set(http.HandlerFunc(whileLoading))
 	srv := &http.Server{
-		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*serving.Load()).ServeHTTP(w, r) }),
+		Handler:           routes(rec, c, &api),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
@@ -42,7 +43,7 @@ func run(ctx context.Context, c *config, out io.Writer) error {
 	go func() { served <- srv.Serve(listener) }()
 	defer srv.Close()
 
-	eng, err := open(c, log)
+	eng, err := open(c, rec, log)
 	if err != nil {
 		return err
 	}
@@ -51,8 +52,7 @@ func run(ctx context.Context, c *config, out io.Writer) error {
 	if len(names) == 0 {
 		names = []string{eng.Name()}
 	}
-	handler := routes(eng, c, names)
-	serving.Store(&handler)
+	api.set(paddock.NewHandlerWith(eng, paddock.HandlerOptions{Key: c.key, RequireKey: true, BehindProxy: len(c.proxies) > 0, Names: names}))
 
 	url := "http://" + listener.Addr().String()
 	fmt.Fprintf(out, "paddock serves %s on %s\n\ntry:\n  %s\n", names[0], url, tryLine(url, names[0], eng.HasChat()))
@@ -77,10 +77,20 @@ func run(ctx context.Context, c *config, out io.Writer) error {
 	return nil
 }
 
+// recorder makes what the flags leave on: metrics, events, and a line of numbers
+// in the log.
+func recorder(c *config, log *slog.Logger) *metrics.Recorder {
+	o := metrics.RecorderOptions{NoMetrics: c.noPage, Logger: log, StatLoggers: []metrics.StatLogger{metrics.LogStats(log)}}
+	if c.noEvents {
+		o.Events = -1
+	}
+	return metrics.NewRecorder(o)
+}
+
 // open loads the model that the flags name.
-func open(c *config, log *slog.Logger) (*paddock.Engine, error) {
+func open(c *config, rec *metrics.Recorder, log *slog.Logger) (*paddock.Engine, error) {
 	o := paddock.Options{
-		Threads: c.threads, MaxContext: c.maxCtx, KVPages: c.kvPages, Logger: log,
+		Threads: c.threads, MaxContext: c.maxCtx, KVPages: c.kvPages, Logger: log, Metrics: rec,
 		Limits: paddock.Limits{MaxSequences: c.maxBatch, MaxQueue: c.maxQueue, MaxTokens: max(512, c.maxBatch)},
 		Spec:   paddock.Spec{NGram: c.ngram},
 	}
@@ -93,17 +103,24 @@ func open(c *config, log *slog.Logger) (*paddock.Engine, error) {
 	return paddock.Open(c.model, o)
 }
 
-// routes is everything that the server answers.
-func routes(eng *paddock.Engine, c *config, names []string) http.Handler {
-	o := paddock.HandlerOptions{Key: c.key, RequireKey: true, Names: names}
+// routes is everything that the server answers, from its start to its end.
+func routes(rec *metrics.Recorder, c *config, api http.Handler) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/", paddock.NewHandlerWith(eng, o))
-	page := metrics.HandlerFor(metrics.HandlerOptions{Runtime: true, Key: c.key})
+	mux.Handle("/", api)
+	page := metrics.HandlerFor(c.page(rec))
 	for _, path := range []string{"/metrics", "/metrics/{$}", "/v1/metrics"} {
 		mux.Handle(path, page)
 	}
-	return mux
+	mux.Handle("/api/", metrics.APIHandler(c.page(rec)))
+	return metrics.InstrumentHTTP(rec, mux)
 }
+
+// latest is a handler that can be replaced while it serves.
+type latest struct{ h atomic.Pointer[http.Handler] }
+
+func (l *latest) set(h http.Handler) { l.h.Store(&h) }
+
+func (l *latest) ServeHTTP(w http.ResponseWriter, r *http.Request) { (*l.h.Load()).ServeHTTP(w, r) }
 
 // whileLoading answers before there is an engine.
 func whileLoading(w http.ResponseWriter, r *http.Request) {

@@ -197,7 +197,7 @@ func TestAccessOfPageAndAPI(t *testing.T) {
 }
 
 func TestWhileLoading(t *testing.T) {
-	for path, want := range map[string]int{"/healthz": 200, "/readyz": 503, "/v1/models": 503, "/metrics": 503, "/v1/chat/completions": 503} {
+	for path, want := range map[string]int{"/healthz": 200, "/readyz": 503, "/v1/models": 503, "/v1/chat/completions": 503} {
 		w := httptest.NewRecorder()
 		whileLoading(w, httptest.NewRequest("GET", path, nil))
 		if w.Code != want || !json.Valid(w.Body.Bytes()) || want == 503 && w.Header().Get("Retry-After") == "" {
@@ -230,7 +230,14 @@ func TestFlags(t *testing.T) {
 		{"--kv-cache-dtype f16", "--kv-cache-dtype"},
 		{"--log-level loud", "--log-level"},
 		{"--served-model-name=", "empty"},
-		{"--metrics-auth on", "metrics-auth"},
+		{"--metrics-auth on", "--api-key"},
+		{"--metrics-auth yes --api-key k", "metrics-auth"},
+		{"--metrics-auth= --api-key k", "metrics-auth"},
+		{"--metrics-auth true", "metrics-auth"},
+		{"--trusted-proxy 10.0.0.1", "trusted-proxy"},
+		{"--trusted-proxy 10.0.0.0/33", "trusted-proxy"},
+		{"--trusted-proxy 10.0.0.0/8 --trusted-proxy proxy", "trusted-proxy"},
+		{"--no-metrics=maybe", "no-metrics"},
 		{"--threads x", "threads"},
 		{"--kv-pages -1", "--kv-pages"},
 		{"--max-batch 0", "--max-batch"},
