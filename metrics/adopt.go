@@ -109,7 +109,7 @@ func checkSeries(f *dto.MetricFamily) error {
 	var key []byte
 	for _, m := range f.Metric {
 		for i, l := range m.Label {
-			if l.GetName() == reserved || hasLabel(m.Label[:i], l.GetName()) {
+			if l.GetName() == reserved || l.GetName() == "__name__" || hasLabel(m.Label[:i], l.GetName()) {
 				return fmt.Errorf("a series has the label %s twice, or has no right to it", l.GetName())
 			}
 		}
@@ -120,6 +120,27 @@ func checkSeries(f *dto.MetricFamily) error {
 		seen[string(key)] = true
 	}
 	return nil
+}
+
+// claimNames takes the names of a family's samples, unless one of them is taken.
+func claimNames(taken map[string]bool, f *dto.MetricFamily) bool {
+	name := f.GetName()
+	names := [...]string{name, name, name, name}
+	switch f.GetType() {
+	case dto.MetricType_SUMMARY:
+		names = [...]string{name, name + "_sum", name + "_count", name}
+	case dto.MetricType_HISTOGRAM, dto.MetricType_GAUGE_HISTOGRAM:
+		names = [...]string{name, name + "_sum", name + "_count", name + "_bucket"}
+	}
+	for _, n := range names {
+		if taken[n] {
+			return false
+		}
+	}
+	for _, n := range names {
+		taken[n] = true
+	}
+	return true
 }
 
 // appendSeries writes labels, which are each there once, in the order of their names, apart by bytes that UTF-8 hasn't.

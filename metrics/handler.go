@@ -15,8 +15,10 @@ import (
 type HandlerOptions struct {
 	Recorder *Recorder // nil: Default()
 
-	// Gatherers put the caller's own families on the page, after the recorder's. A family whose name is on the page already is
-	// left out.
+	// Gatherers put the caller's own families on the page, after the recorder's. A family whose name, or whose samples' names, are on
+	// the page already is left out. What OpenMetrics can't carry, it carries as far as it can: a counter without _total, or below 0,
+	// as of unknown type; a family that breaks its rules (a histogram whose buckets shrink, one that counts in fractions, a name
+	// that clashes by _created), not at all. Names that are no classic ones have underscores. See Recorder.Faults.
 	Gatherers []prometheus.Gatherer
 
 	// Runtime adds the families of client_golang's Go and process collectors.
@@ -147,14 +149,13 @@ func (h *MetricsHandler) addOthers(families []*dto.MetricFamily) []*dto.MetricFa
 	if len(h.others) == 0 {
 		return families
 	}
-	taken := make(map[string]bool, len(families))
+	taken := make(map[string]bool, 2*len(families))
 	for _, f := range families {
-		taken[f.GetName()] = true
+		claimNames(taken, f)
 	}
 	for _, g := range h.others {
 		for _, f := range h.gather(g) {
-			if !taken[f.GetName()] {
-				taken[f.GetName()] = true
+			if claimNames(taken, f) {
 				families = append(families, f)
 			}
 		}

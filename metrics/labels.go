@@ -11,7 +11,7 @@ var (
 	providerPair   = pair("gen_ai_provider_name", "paddock")
 	originPairs    = pairsOf("origin", origins[:])
 	finishPairs    = pairsOf("finish_reason", finishReasons[:])
-	errorTypePairs = pairsOf("error_type", errorTypes[:])
+	errorTypePairs = pairsOf(errorTypeLabel, errorTypes[:])
 	operationPairs = func() (p [NumOperations]*dto.LabelPair) {
 		for op := range p {
 			p[op] = pair("gen_ai_operation_name", Operation(op).String())
@@ -31,6 +31,9 @@ var (
 		return
 	}()
 )
+
+// errorTypeLabel is the label that a success lacks.
+const errorTypeLabel = "error_type"
 
 func pair(name, value string) *dto.LabelPair { return &dto.LabelPair{Name: &name, Value: &value} }
 

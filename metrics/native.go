@@ -37,13 +37,12 @@ var (
 	zeroThreshold = math.Ldexp(1, -128) // up to this an observation counts as zero
 )
 
-// nativeFractions are the bounds of buckets within a power of 2, as halves of 2^(i/8).
-var nativeFractions = func() (f [1 << nativeSchema]float64) {
-	for i := range f {
-		f[i] = math.Exp2(float64(i)/float64(len(f)) - 1)
-	}
-	return
-}()
+// nativeFractions are the bounds of buckets within a power of 2: 2^(i/8) / 2, to the last digit as Prometheus and its clients have
+// them. They are written out because math.Exp2 gives other last digits on other processors.
+var nativeFractions = [1 << nativeSchema]float64{
+	0.5, 0.5452538663326288, 0.5946035575013605, 0.6484197773255048,
+	0.7071067811865475, 0.7711054127039704, 0.8408964152537144, 0.9170040432046711,
+}
 
 func newNative() *native {
 	const n = numCombinations * tracedHists * nativeCells

@@ -207,6 +207,9 @@ func (w *pageWriter) exemplar(x *dto.Exemplar) {
 		if !legalName(l.GetName(), false) || !utf8.ValidString(l.GetValue()) || hasLabel(x.Label[:i], l.GetName()) {
 			return
 		}
+		if strings.ContainsAny(l.GetValue(), "{}") { // legal, but there are readers that find the labels' end by a brace
+			return
+		}
 		runes += len(l.GetName()) + utf8.RuneCountInString(l.GetValue())
 	}
 	if len(x.Label) == 0 || runes > maxExemplarRunes || math.IsNaN(x.GetValue()) {

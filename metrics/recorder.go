@@ -58,18 +58,19 @@ type RecorderOptions struct {
 // Recorder collects what engines and edges push and pulls the rest. It is a prometheus.Collector and a prometheus.Gatherer; its
 // methods may be called from any number of goroutines at once. Make one with NewRecorder.
 type Recorder struct {
-	off      bool // no metrics; there may be events
-	opts     RecorderOptions
-	now      func() time.Duration
-	log      *slog.Logger
-	layout   *layout
-	descs    []*prometheus.Desc // parallel to table
-	process  processFacts
-	inFlight atomic.Int64
-	faults   atomic.Uint64
-	events   *eventRing // nil: none
-	http     httpStats
-	spans    spanQueue
+	off       bool // no metrics; there may be events
+	opts      RecorderOptions
+	now       func() time.Duration
+	log       *slog.Logger
+	layout    *layout
+	descs     []*prometheus.Desc // parallel to table
+	succeeded *prometheus.Desc   // of the duration of a request that has no error_type
+	process   processFacts
+	inFlight  atomic.Int64
+	faults    atomic.Uint64
+	events    *eventRing // nil: none
+	http      httpStats
+	spans     spanQueue
 
 	scrape  sync.Mutex // guards models and what scrapes own of each; no writer of observations takes it
 	models  []*Model   // in the order of opening
@@ -109,7 +110,7 @@ func NewRecorder(o RecorderOptions) *Recorder {
 	}
 	r.process = newProcessFacts(&o)
 	if !r.off {
-		r.descs = newDescs()
+		r.descs, r.succeeded = newDescs()
 	}
 	return r
 }

@@ -174,8 +174,7 @@ func (r *Recorder) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. A success's duration has no error_type label, which a pedantic registry minds and an
-// ordinary one doesn't.
+// Collect implements prometheus.Collector. A pedantic registry takes it too.
 func (r *Recorder) Collect(ch chan<- prometheus.Metric) {
 	if r.off {
 		return
@@ -221,13 +220,19 @@ var familyTypes = [...]dto.MetricType{
 	histogram: dto.MetricType_HISTOGRAM,
 }
 
-// newDescs makes the descriptors of the table's rows.
-func newDescs() []*prometheus.Desc {
-	descs := make([]*prometheus.Desc, len(table))
+// newDescs makes the descriptors of the table's rows, and the one of a duration without error_type. A registry that checks labels
+// holds each sample against its own descriptor, and tells those of one name not apart.
+func newDescs() (descs []*prometheus.Desc, succeeded *prometheus.Desc) {
+	descs = make([]*prometheus.Desc, len(table))
 	for i := range table {
-		descs[i] = prometheus.NewDesc(table[i].sampleName(), table[i].help, table[i].labelNames(), nil)
+		f := &table[i]
+		names := f.labelNames()
+		descs[i] = prometheus.NewDesc(f.sampleName(), f.help, names, nil)
+		if n := len(names) - 1; n >= 0 && names[n] == errorTypeLabel {
+			succeeded = prometheus.NewDesc(f.sampleName(), f.help, names[:n], nil)
+		}
 	}
-	return descs
+	return descs, succeeded
 }
 
 // labelNames are the row's labels, base spelled out.

@@ -83,10 +83,13 @@ func sampledPages(id histID) func(*scrape) {
 
 // writeDuration writes the successes' histogram always and those of the error types that have occurred.
 func writeDuration(s *scrape) {
+	failed := s.desc
 	for s.nextModel() {
 		s.combinations(func(op, or, base int) {
 			labels := s.model.base[op][or]
+			s.desc = s.rec.succeeded
 			s.histogram(base, hDuration, s.model.serves[op], labels...)
+			s.desc = failed
 			for i := 1; i < len(errorTypes); i++ {
 				s.histogram(base, hDuration+histID(i), false, append(labels, errorTypePairs[i])...)
 			}
