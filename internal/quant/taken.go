@@ -45,7 +45,7 @@ func taken(t Type, name string, elems, bytes int, l Layout, encode func(dst []by
 		nb, src := blocks("decode "+name, len(dst), elems, src, bytes)
 		for b := range nb {
 			blk := l.Take(src[b*bytes : (b+1)*bytes])
-			l.decode(dst[b*elems:(b+1)*elems], &blk)
+			l.Values(dst[b*elems:(b+1)*elems], &blk)
 		}
 	}
 	dot := func(row []byte, act *Act) float32 {
@@ -76,7 +76,9 @@ func (a *Act) sums(b int) []float32 {
 	return a.S[b : b+1]
 }
 
-func (l *Layout) decode(dst []float32, blk *Taken) {
+// Values writes the values of a block to dst, as many as there are. Safe for
+// concurrent use on distinct dst.
+func (l *Layout) Values(dst []float32, blk *Taken) {
 	for i := range dst {
 		run, sub := i/l.Run, i/16
 		v := float32(float32(blk.D[run]*float32(blk.Scale[sub])) * float32(blk.Q[i]))

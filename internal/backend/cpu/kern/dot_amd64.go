@@ -163,6 +163,126 @@ func dotQ6KAVX512P1R4(a *dotArgs)
 //go:noescape
 func dotQ6KAVX512P1R1(a *dotArgs)
 
+//go:noescape
+func dotQ4_1AVX2P1R2(a *dotArgs)
+
+//go:noescape
+func dotQ4_1AVX2P2R1(a *dotArgs)
+
+//go:noescape
+func dotQ4_1AVX2P1R1(a *dotArgs)
+
+//go:noescape
+func dotQ4_1AVX512P2R4(a *dotArgs)
+
+//go:noescape
+func dotQ4_1AVX512P4R1(a *dotArgs)
+
+//go:noescape
+func dotQ4_1AVX512P2R1(a *dotArgs)
+
+//go:noescape
+func dotQ4_1AVX512P1R4(a *dotArgs)
+
+//go:noescape
+func dotQ4_1AVX512P1R1(a *dotArgs)
+
+//go:noescape
+func dotQ5_0AVX2P1R2(a *dotArgs)
+
+//go:noescape
+func dotQ5_0AVX2P2R1(a *dotArgs)
+
+//go:noescape
+func dotQ5_0AVX2P1R1(a *dotArgs)
+
+//go:noescape
+func dotQ5_0AVX512P2R4(a *dotArgs)
+
+//go:noescape
+func dotQ5_0AVX512P4R1(a *dotArgs)
+
+//go:noescape
+func dotQ5_0AVX512P2R1(a *dotArgs)
+
+//go:noescape
+func dotQ5_0AVX512P1R4(a *dotArgs)
+
+//go:noescape
+func dotQ5_0AVX512P1R1(a *dotArgs)
+
+//go:noescape
+func dotQ5_1AVX2P1R2(a *dotArgs)
+
+//go:noescape
+func dotQ5_1AVX2P2R1(a *dotArgs)
+
+//go:noescape
+func dotQ5_1AVX2P1R1(a *dotArgs)
+
+//go:noescape
+func dotQ5_1AVX512P2R4(a *dotArgs)
+
+//go:noescape
+func dotQ5_1AVX512P4R1(a *dotArgs)
+
+//go:noescape
+func dotQ5_1AVX512P2R1(a *dotArgs)
+
+//go:noescape
+func dotQ5_1AVX512P1R4(a *dotArgs)
+
+//go:noescape
+func dotQ5_1AVX512P1R1(a *dotArgs)
+
+//go:noescape
+func dotIQ4NLAVX2P1R2(a *dotArgs)
+
+//go:noescape
+func dotIQ4NLAVX2P2R1(a *dotArgs)
+
+//go:noescape
+func dotIQ4NLAVX2P1R1(a *dotArgs)
+
+//go:noescape
+func dotIQ4NLAVX512P2R4(a *dotArgs)
+
+//go:noescape
+func dotIQ4NLAVX512P4R1(a *dotArgs)
+
+//go:noescape
+func dotIQ4NLAVX512P2R1(a *dotArgs)
+
+//go:noescape
+func dotIQ4NLAVX512P1R4(a *dotArgs)
+
+//go:noescape
+func dotIQ4NLAVX512P1R1(a *dotArgs)
+
+//go:noescape
+func dotMXFP4AVX2P1R2(a *dotArgs)
+
+//go:noescape
+func dotMXFP4AVX2P2R1(a *dotArgs)
+
+//go:noescape
+func dotMXFP4AVX2P1R1(a *dotArgs)
+
+//go:noescape
+func dotMXFP4AVX512P2R4(a *dotArgs)
+
+//go:noescape
+func dotMXFP4AVX512P4R1(a *dotArgs)
+
+//go:noescape
+func dotMXFP4AVX512P2R1(a *dotArgs)
+
+//go:noescape
+func dotMXFP4AVX512P1R4(a *dotArgs)
+
+//go:noescape
+func dotMXFP4AVX512P1R1(a *dotArgs)
+
 // avx2Tiles are the tiles of each format, in the order of the table of formats.
 var avx2Tiles = [len(formats)][]tile{
 	0: {
@@ -198,6 +318,31 @@ var avx2Tiles = [len(formats)][]tile{
 		{1, 2, dotQ6KAVX2P1R2},
 		{2, 1, dotQ6KAVX2P2R1},
 		{1, 1, dotQ6KAVX2P1R1},
+	},
+	7: {
+		{1, 2, dotQ4_1AVX2P1R2},
+		{2, 1, dotQ4_1AVX2P2R1},
+		{1, 1, dotQ4_1AVX2P1R1},
+	},
+	8: {
+		{1, 2, dotQ5_0AVX2P1R2},
+		{2, 1, dotQ5_0AVX2P2R1},
+		{1, 1, dotQ5_0AVX2P1R1},
+	},
+	9: {
+		{1, 2, dotQ5_1AVX2P1R2},
+		{2, 1, dotQ5_1AVX2P2R1},
+		{1, 1, dotQ5_1AVX2P1R1},
+	},
+	10: {
+		{1, 2, dotIQ4NLAVX2P1R2},
+		{2, 1, dotIQ4NLAVX2P2R1},
+		{1, 1, dotIQ4NLAVX2P1R1},
+	},
+	11: {
+		{1, 2, dotMXFP4AVX2P1R2},
+		{2, 1, dotMXFP4AVX2P2R1},
+		{1, 1, dotMXFP4AVX2P1R1},
 	},
 }
 
@@ -249,5 +394,40 @@ var avx512Tiles = [len(formats)][]tile{
 		{2, 1, dotQ6KAVX512P2R1},
 		{1, 4, dotQ6KAVX512P1R4},
 		{1, 1, dotQ6KAVX512P1R1},
+	},
+	7: {
+		{2, 4, dotQ4_1AVX512P2R4},
+		{4, 1, dotQ4_1AVX512P4R1},
+		{2, 1, dotQ4_1AVX512P2R1},
+		{1, 4, dotQ4_1AVX512P1R4},
+		{1, 1, dotQ4_1AVX512P1R1},
+	},
+	8: {
+		{2, 4, dotQ5_0AVX512P2R4},
+		{4, 1, dotQ5_0AVX512P4R1},
+		{2, 1, dotQ5_0AVX512P2R1},
+		{1, 4, dotQ5_0AVX512P1R4},
+		{1, 1, dotQ5_0AVX512P1R1},
+	},
+	9: {
+		{2, 4, dotQ5_1AVX512P2R4},
+		{4, 1, dotQ5_1AVX512P4R1},
+		{2, 1, dotQ5_1AVX512P2R1},
+		{1, 4, dotQ5_1AVX512P1R4},
+		{1, 1, dotQ5_1AVX512P1R1},
+	},
+	10: {
+		{2, 4, dotIQ4NLAVX512P2R4},
+		{4, 1, dotIQ4NLAVX512P4R1},
+		{2, 1, dotIQ4NLAVX512P2R1},
+		{1, 4, dotIQ4NLAVX512P1R4},
+		{1, 1, dotIQ4NLAVX512P1R1},
+	},
+	11: {
+		{2, 4, dotMXFP4AVX512P2R4},
+		{4, 1, dotMXFP4AVX512P4R1},
+		{2, 1, dotMXFP4AVX512P2R1},
+		{1, 4, dotMXFP4AVX512P1R4},
+		{1, 1, dotMXFP4AVX512P1R1},
 	},
 }

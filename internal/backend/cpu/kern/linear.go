@@ -209,6 +209,8 @@ func (a *dotArgs) scales() []float32 { return unsafe.Slice((*float32)(a.d), int(
 
 func (a *dotArgs) blockSums() []int32 { return unsafe.Slice((*int32)(a.s), int(a.blocks)) }
 
+func (a *dotArgs) floatSums() []float32 { return unsafe.Slice((*float32)(a.s), int(a.blocks)) }
+
 func (a *dotArgs) subSums() []int16 { return unsafe.Slice((*int16)(a.s), int(a.blocks)*subSums) }
 
 func (a *dotArgs) lanes() *[Lanes]float32 { return (*[Lanes]float32)(a.out) }

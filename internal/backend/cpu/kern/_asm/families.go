@@ -39,6 +39,21 @@ var families = []family{
 	{"q6_k", "Q6K", mask30,
 		variant{q6k.avx2, [][2]int{{1, 2}, {2, 1}, {1, 1}}},
 		variant{q6k.avx512, [][2]int{{2, 4}, {4, 1}, {2, 1}, {1, 4}, {1, 1}}}},
+	{"q4_1", "Q4_1", ones,
+		variant{q4_1.avx2, [][2]int{{1, 2}, {2, 1}, {1, 1}}},
+		variant{q4_1.avx512, [][2]int{{2, 4}, {4, 1}, {2, 1}, {1, 4}, {1, 1}}}},
+	{"q5_0", "Q5_0", ones + bit4,
+		variant{q5_0.avx2, [][2]int{{1, 2}, {2, 1}, {1, 1}}},
+		variant{q5_0.avx512, [][2]int{{2, 4}, {4, 1}, {2, 1}, {1, 4}, {1, 1}}}},
+	{"q5_1", "Q5_1", ones + bit4,
+		variant{q5_1.avx2, [][2]int{{1, 2}, {2, 1}, {1, 1}}},
+		variant{q5_1.avx512, [][2]int{{2, 4}, {4, 1}, {2, 1}, {1, 4}, {1, 1}}}},
+	{"iq4_nl", "IQ4NL", ones + levelsData("iq4", iq4Levels, 128),
+		variant{iq4nl.avx2, [][2]int{{1, 2}, {2, 1}, {1, 1}}},
+		variant{iq4nl.avx512, [][2]int{{2, 4}, {4, 1}, {2, 1}, {1, 4}, {1, 1}}}},
+	{"mxfp4", "MXFP4", ones + exponents + levelsData("fp4", fp4Levels, 12),
+		variant{mxfp4.avx2, [][2]int{{1, 2}, {2, 1}, {1, 1}}},
+		variant{mxfp4.avx512, [][2]int{{2, 4}, {4, 1}, {2, 1}, {1, 4}, {1, 1}}}},
 }
 
 // files lists the functions of each family.

@@ -1,0 +1,198 @@
+package kern
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/paddock-go/paddock/internal/half"
+	"github.com/paddock-go/paddock/internal/quant"
+)
+
+// planes is a format of 256 values whose bits lie in planes, 4 chunks of 64 k to
+// a block of 16 rows. A chunk has 2 sub-blocks of 32 k, whose low four bits
+// share bytes as in Q4_K, or 4 sub-blocks of 16 k, whose low two bits do as in
+// the high bits of Q6_K. A further bit of each value lies behind them:
+//
+//	header  d: 16 × f16, then dmin: 16 × f16 with minima
+//	chunk   scales  of 32 k, with minima: as in Q4_K, 64 B
+//	                of 32 k: 16 lanes × (even, odd), int8
+//	                of 16 k: 2 pairs × 16 lanes × (even, odd); int8, or with
+//	                minima the scale in the low nibble and the min in the high
+//	        low     of 32 k: 8 groups × 64 B
+//	                of 16 k: 4 groups × 64 B, bits 2s and 2s + 1 of sub-block s
+//	        high    of 32 k: 64 B for each sub-block, bit g for group g
+//	                of 16 k: 2 × 64 B for groups 0, 1 and 2, 3; bit s + 4 × (g mod 2)
+type planes struct {
+	layout quant.Layout
+	sub    int       // values of a sub-block: 32 or 16
+	high   bool      // a further bit
+	levels *[16]int8 // what the bits mean, or nil: themselves
+	offset int8      // less this
+}
+
+func (p *planes) header() int {
+	if p.layout.Minima {
+		return 64
+	}
+	return 32
+}
+
+// low and top are where in a chunk the bits begin.
+func (p *planes) low() int {
+	if p.sub == 32 && !p.layout.Minima {
+		return 32
+	}
+	return 64
+}
+
+func (p *planes) top() int { return p.low() + 64*p.sub/4 }
+
+func (p *planes) chunk() int {
+	if p.high {
+		return p.top() + 128
+	}
+	return p.top()
+}
+
+func (p *planes) bytes() int { return p.header() + 4*p.chunk() }
+
+// newPlanes makes the row of a format's table.
+func newPlanes(t quant.Type, index, sub int, high bool, levels *[16]int8, offset int8) Format {
+	f, ok := quant.Lookup(t)
+	if !ok || f.Layout == nil || f.BlockElems != 256 {
+		panic(fmt.Sprintf("kern: %v is no format of 256 values that can be taken apart", t))
+	}
+	p := &planes{*f.Layout, sub, high, levels, offset}
+	return Format{
+		Type: t, Act: f.Act, BlockElems: 256, BlockBytes: p.bytes(), index: index,
+		pack: func(dst, src []byte, lane int) {
+			for ; len(src) >= f.BlockBytes; src, dst = src[f.BlockBytes:], dst[p.bytes():] {
+				blk := p.layout.Take(src[:f.BlockBytes])
+				p.put(dst, lane, &blk)
+			}
+		},
+		unpack: p.unpack,
+		dot:    p.dot,
+	}
+}
+
+// bit places: the byte of value k's low bits, and how far to shift them.
+func (p *planes) lowAt(k, lane int) (int, uint) {
+	c, sub := k/64, k%64/p.sub
+	at := p.header() + c*p.chunk() + p.low() + k%p.sub/4*64 + 4*lane + k%4
+	return at, uint(sub * p.sub / 8)
+}
+
+func (p *planes) highAt(k, lane int) (int, uint) {
+	c, sub, g := k/64, k%64/p.sub, k%p.sub/4
+	at := p.header() + c*p.chunk() + p.top() + 4*lane + k%4
+	if p.sub == 32 {
+		return at + 64*sub, uint(g)
+	}
+	return at + g/2*64, uint(sub + 4*(g%2))
+}
+
+// scaleAt is where the scale of sub-block j lies, and of its min.
+func (p *planes) scaleAt(j, lane int) (scale, least int) {
+	per := 64 / p.sub
+	at := p.header() + j/per*p.chunk()
+	switch {
+	case p.sub == 32 && p.layout.Minima:
+		return at + j%2*16 + lane, at + 32 + 2*lane + j%2
+	default:
+		at += j%per/2*32 + 2*lane + j%2
+		return at, at
+	}
+}
+
+func (p *planes) put(dst []byte, lane int, blk *quant.Taken) {
+	binary.LittleEndian.PutUint16(dst[2*lane:], half.F16FromF32(blk.D[0]))
+	if p.layout.Minima {
+		binary.LittleEndian.PutUint16(dst[32+2*lane:], half.F16FromF32(-blk.M[0]))
+	}
+	for j := range 256 / p.sub {
+		scale, least := p.scaleAt(j, lane)
+		s, m := byte(blk.Scale[j*p.sub/16]), byte(blk.Least[j*p.sub/16])
+		switch {
+		case !p.layout.Minima:
+			dst[scale] = s
+		case scale == least:
+			dst[scale] = s | m<<4
+		default:
+			dst[scale], dst[least] = s, m
+		}
+	}
+	bits := uint(p.sub / 8)
+	for k, q := range blk.Q {
+		v := byte(q + p.offset)
+		if p.levels != nil {
+			v = codeOf(p.levels, q)
+		}
+		at, shift := p.lowAt(k, lane)
+		dst[at] |= v & (1<<bits - 1) << shift
+		if p.high {
+			at, shift = p.highAt(k, lane)
+			dst[at] |= v >> bits << shift
+		}
+	}
+}
+
+// codeOf finds the code of a level that is in the list.
+func codeOf(levels *[16]int8, q int8) byte {
+	for i, l := range levels {
+		if l == q {
+			return byte(i)
+		}
+	}
+	return 0
+}
+
+// get takes a lane's block apart again.
+func (p *planes) get(blk []byte, lane int) (t quant.Taken) {
+	t.D[0] = scaleAt(blk, lane)
+	if p.layout.Minima {
+		t.M[0] = -scaleAt(blk[32:], lane)
+	}
+	for j := range 256 / p.sub {
+		scale, least := p.scaleAt(j, lane)
+		s, m := int16(int8(blk[scale])), int16(blk[least])
+		if p.layout.Minima && scale == least {
+			s, m = int16(blk[scale]&15), int16(blk[scale]>>4)
+		}
+		for i := j * p.sub / 16; i < (j+1)*p.sub/16; i++ {
+			t.Scale[i], t.Least[i] = s, m
+		}
+	}
+	bits := uint(p.sub / 8)
+	for k := range t.Q {
+		at, shift := p.lowAt(k, lane)
+		v := blk[at] >> shift & (1<<bits - 1)
+		if p.high {
+			at, shift = p.highAt(k, lane)
+			v |= blk[at] >> shift & 1 << bits
+		}
+		if t.Q[k] = int8(v) - p.offset; p.levels != nil {
+			t.Q[k] = p.levels[v]
+		}
+	}
+	return t
+}
+
+func (p *planes) unpack(dst []float32, panel []byte, lane int) {
+	for ; len(panel) >= p.bytes(); panel, dst = panel[p.bytes():], dst[256:] {
+		t := p.get(panel, lane)
+		p.layout.Values(dst[:256], &t)
+	}
+}
+
+func (p *planes) dot(a *dotArgs) {
+	w, x, d := a.panel(p.bytes()), a.quants(256), a.scales()
+	var acc [Lanes]float32
+	for b := range d {
+		for l := range acc {
+			t := p.get(w[b*p.bytes():(b+1)*p.bytes()], l)
+			acc[l] = p.layout.Add(acc[l], &t, x[256*b:256*b+256], d[b:b+1], nil)
+		}
+	}
+	*a.lanes() = acc
+}
