@@ -8,13 +8,23 @@ import (
 	"testing"
 
 	"github.com/paddock-go/paddock/engine"
+	"github.com/paddock-go/paddock/metrics"
 )
 
 // TestRefusalsAreObserved goes through every way to be refused before a token is
-// made: its status, its error, and that the metrics have it, once, with a duration.
+// made: its status, its error, and that the metrics have it, once, with a duration;
+// alone, and behind an edge, which counts it among the HTTP requests too.
 func TestRefusalsAreObserved(t *testing.T) {
+	t.Run("alone", func(t *testing.T) { refusals(t, false) })
+	t.Run("instrumented", func(t *testing.T) { refusals(t, true) })
+}
+
+func refusals(t *testing.T, instrumented bool) {
 	e := open(t, engine.Options{MaxContext: 256, KVPages: 8})
 	closed := New(e, Options{Key: "sesame", Names: []string{"demo", "other"}})
+	if instrumented {
+		closed = metrics.InstrumentHTTP(e.Metrics(), closed)
+	}
 	far := []string{"X-Forwarded-For", "10.1.2.3"}
 	const chat, completions = "/v1/chat/completions", "/v1/completions"
 	long := strings.Repeat("one two three ", 200)
@@ -45,7 +55,7 @@ func TestRefusalsAreObserved(t *testing.T) {
 		{"too long", "POST", chat, chatBody(long), nil, 400, "context_length", "context_length_exceeded", "messages", "256"},
 		{"too long a prompt", "POST", completions, promptBody(long), nil, 400, "context_length", "context_length_exceeded", "prompt", "256"},
 		{"too many asked for", "POST", completions, promptBody("x", `"max_tokens":256`), nil, 400, "context_length", "context_length_exceeded", "prompt", "256"},
-		{"too many pages", "POST", completions, promptBody("x", `"max_tokens":200`), nil, 400, "invalid_request", "", "", "8"},
+		{"too many pages", "POST", completions, promptBody("x", `"max_tokens":200`), nil, 503, "out_of_pages", "out_of_pages", "", "8"},
 		{"unknown model", "POST", completions, `{"model":"gpt","prompt":"x"}`, nil, 404, "not_found", "model_not_found", "model", `"gpt"`},
 		{"wrong method", "GET", chat, "", nil, 405, "method_not_allowed", "method_not_allowed", "", "POST"},
 		{"HEAD", "HEAD", completions, "", nil, 405, "method_not_allowed", "", "", ""},
@@ -101,7 +111,7 @@ func TestRefusalsAreObserved(t *testing.T) {
 			want := 0.0
 			if c.reason != "" {
 				want = 1
-				if grew("paddock_request_failure_total", "reason", c.reason, "class", "4xx", "gen_ai_operation_name", op, "origin", "live") != 1 {
+				if grew("paddock_request_failure_total", "reason", c.reason, "class", fmt.Sprintf("%dxx", c.status/100), "gen_ai_operation_name", op, "origin", "live") != 1 {
 					t.Errorf("no failure %s of %s was counted", c.reason, op)
 				}
 				if grew("gen_ai_server_request_duration_seconds_count", "error_type", fmt.Sprint(c.status), "gen_ai_operation_name", op) != 1 {
@@ -112,6 +122,9 @@ func TestRefusalsAreObserved(t *testing.T) {
 				if n := grew(name); n != want {
 					t.Errorf("%s grew by %v, want %v", name, n, want)
 				}
+			}
+			if n := grew("http_requests_total", "status", fmt.Sprintf("%dxx", c.status/100)); instrumented != (n == 1) {
+				t.Errorf("%v HTTP requests", n)
 			}
 			if n := grew("paddock_request_success_total") + sum(after, "paddock_num_requests_in_flight"); n != 0 {
 				t.Errorf("%v successes or requests in flight", n)
