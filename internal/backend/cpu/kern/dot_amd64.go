@@ -283,6 +283,102 @@ func dotMXFP4AVX512P1R4(a *dotArgs)
 //go:noescape
 func dotMXFP4AVX512P1R1(a *dotArgs)
 
+//go:noescape
+func dotQ2KAVX2P1R2(a *dotArgs)
+
+//go:noescape
+func dotQ2KAVX2P2R1(a *dotArgs)
+
+//go:noescape
+func dotQ2KAVX2P1R1(a *dotArgs)
+
+//go:noescape
+func dotQ2KAVX512P2R4(a *dotArgs)
+
+//go:noescape
+func dotQ2KAVX512P4R1(a *dotArgs)
+
+//go:noescape
+func dotQ2KAVX512P2R1(a *dotArgs)
+
+//go:noescape
+func dotQ2KAVX512P1R4(a *dotArgs)
+
+//go:noescape
+func dotQ2KAVX512P1R1(a *dotArgs)
+
+//go:noescape
+func dotQ3KAVX2P1R2(a *dotArgs)
+
+//go:noescape
+func dotQ3KAVX2P2R1(a *dotArgs)
+
+//go:noescape
+func dotQ3KAVX2P1R1(a *dotArgs)
+
+//go:noescape
+func dotQ3KAVX512P2R4(a *dotArgs)
+
+//go:noescape
+func dotQ3KAVX512P4R1(a *dotArgs)
+
+//go:noescape
+func dotQ3KAVX512P2R1(a *dotArgs)
+
+//go:noescape
+func dotQ3KAVX512P1R4(a *dotArgs)
+
+//go:noescape
+func dotQ3KAVX512P1R1(a *dotArgs)
+
+//go:noescape
+func dotQ5KAVX2P1R2(a *dotArgs)
+
+//go:noescape
+func dotQ5KAVX2P2R1(a *dotArgs)
+
+//go:noescape
+func dotQ5KAVX2P1R1(a *dotArgs)
+
+//go:noescape
+func dotQ5KAVX512P2R4(a *dotArgs)
+
+//go:noescape
+func dotQ5KAVX512P4R1(a *dotArgs)
+
+//go:noescape
+func dotQ5KAVX512P2R1(a *dotArgs)
+
+//go:noescape
+func dotQ5KAVX512P1R4(a *dotArgs)
+
+//go:noescape
+func dotQ5KAVX512P1R1(a *dotArgs)
+
+//go:noescape
+func dotIQ4XSAVX2P1R2(a *dotArgs)
+
+//go:noescape
+func dotIQ4XSAVX2P2R1(a *dotArgs)
+
+//go:noescape
+func dotIQ4XSAVX2P1R1(a *dotArgs)
+
+//go:noescape
+func dotIQ4XSAVX512P2R4(a *dotArgs)
+
+//go:noescape
+func dotIQ4XSAVX512P4R1(a *dotArgs)
+
+//go:noescape
+func dotIQ4XSAVX512P2R1(a *dotArgs)
+
+//go:noescape
+func dotIQ4XSAVX512P1R4(a *dotArgs)
+
+//go:noescape
+func dotIQ4XSAVX512P1R1(a *dotArgs)
+
 // avx2Tiles are the tiles of each format, in the order of the table of formats.
 var avx2Tiles = [len(formats)][]tile{
 	0: {
@@ -343,6 +439,26 @@ var avx2Tiles = [len(formats)][]tile{
 		{1, 2, dotMXFP4AVX2P1R2},
 		{2, 1, dotMXFP4AVX2P2R1},
 		{1, 1, dotMXFP4AVX2P1R1},
+	},
+	12: {
+		{1, 2, dotQ2KAVX2P1R2},
+		{2, 1, dotQ2KAVX2P2R1},
+		{1, 1, dotQ2KAVX2P1R1},
+	},
+	13: {
+		{1, 2, dotQ3KAVX2P1R2},
+		{2, 1, dotQ3KAVX2P2R1},
+		{1, 1, dotQ3KAVX2P1R1},
+	},
+	14: {
+		{1, 2, dotQ5KAVX2P1R2},
+		{2, 1, dotQ5KAVX2P2R1},
+		{1, 1, dotQ5KAVX2P1R1},
+	},
+	15: {
+		{1, 2, dotIQ4XSAVX2P1R2},
+		{2, 1, dotIQ4XSAVX2P2R1},
+		{1, 1, dotIQ4XSAVX2P1R1},
 	},
 }
 
@@ -429,5 +545,33 @@ var avx512Tiles = [len(formats)][]tile{
 		{2, 1, dotMXFP4AVX512P2R1},
 		{1, 4, dotMXFP4AVX512P1R4},
 		{1, 1, dotMXFP4AVX512P1R1},
+	},
+	12: {
+		{2, 4, dotQ2KAVX512P2R4},
+		{4, 1, dotQ2KAVX512P4R1},
+		{2, 1, dotQ2KAVX512P2R1},
+		{1, 4, dotQ2KAVX512P1R4},
+		{1, 1, dotQ2KAVX512P1R1},
+	},
+	13: {
+		{2, 4, dotQ3KAVX512P2R4},
+		{4, 1, dotQ3KAVX512P4R1},
+		{2, 1, dotQ3KAVX512P2R1},
+		{1, 4, dotQ3KAVX512P1R4},
+		{1, 1, dotQ3KAVX512P1R1},
+	},
+	14: {
+		{2, 4, dotQ5KAVX512P2R4},
+		{4, 1, dotQ5KAVX512P4R1},
+		{2, 1, dotQ5KAVX512P2R1},
+		{1, 4, dotQ5KAVX512P1R4},
+		{1, 1, dotQ5KAVX512P1R1},
+	},
+	15: {
+		{2, 4, dotIQ4XSAVX512P2R4},
+		{4, 1, dotIQ4XSAVX512P4R1},
+		{2, 1, dotIQ4XSAVX512P2R1},
+		{1, 4, dotIQ4XSAVX512P1R4},
+		{1, 1, dotIQ4XSAVX512P1R1},
 	},
 }

@@ -54,6 +54,18 @@ var families = []family{
 	{"mxfp4", "MXFP4", ones + exponents + levelsData("fp4", fp4Levels, 12),
 		variant{mxfp4.avx2, [][2]int{{1, 2}, {2, 1}, {1, 1}}},
 		variant{mxfp4.avx512, [][2]int{{2, 4}, {4, 1}, {2, 1}, {1, 4}, {1, 1}}}},
+	{"q2_k", "Q2K", "",
+		variant{q2k.avx2, [][2]int{{1, 2}, {2, 1}, {1, 1}}},
+		variant{q2k.avx512, [][2]int{{2, 4}, {4, 1}, {2, 1}, {1, 4}, {1, 1}}}},
+	{"q3_k", "Q3K", bit2,
+		variant{q3k.avx2, [][2]int{{1, 2}, {2, 1}, {1, 1}}},
+		variant{q3k.avx512, [][2]int{{2, 4}, {4, 1}, {2, 1}, {1, 4}, {1, 1}}}},
+	{"q5_k", "Q5K", bit4,
+		variant{q5k.avx2, [][2]int{{1, 2}, {2, 1}, {1, 1}}},
+		variant{q5k.avx512, [][2]int{{2, 4}, {4, 1}, {2, 1}, {1, 4}, {1, 1}}}},
+	{"iq4_xs", "IQ4XS", levelsData("iq4", iq4Levels, 128),
+		variant{iq4xs.avx2, [][2]int{{1, 2}, {2, 1}, {1, 1}}},
+		variant{iq4xs.avx512, [][2]int{{2, 4}, {4, 1}, {2, 1}, {1, 4}, {1, 1}}}},
 }
 
 // files lists the functions of each family.

@@ -16,6 +16,9 @@ type kblock struct {
 	// (and half); DI and R13 are behind the chunks.
 	offset func(a *asm, k *kregs, kind byte, p, h int)
 	minima bool
+
+	mask, mask2 uint32 // constants of wide, 0: 0x0f in each byte, and none; half has the first
+	levels      string // levels of nibbles, in lut: for AVX2 those of signed<levels>
 }
 
 // kregs are the registers of a K type's kernel.
@@ -24,7 +27,29 @@ type kregs struct {
 	w              []string
 	x              string
 	mask, mask2    string
+	lut            string
 	words          []string // AVX2: 16-bit sums of a row
+}
+
+// constants hands out what stays in registers.
+func (f kblock) constants(a *asm, k *kregs, kind byte) {
+	mask := f.mask
+	if mask == 0 {
+		mask = 0x0f0f0f0f
+	}
+	k.mask = a.constant(kind, mask)
+	if f.mask2 != 0 && kind == 'Z' {
+		k.mask2 = a.constant(kind, f.mask2)
+	}
+	if f.levels == "" {
+		return
+	}
+	k.lut = a.reg(kind)
+	if kind == 'Z' {
+		a.op("VBROADCASTI32X4 %s<>(SB), %s", f.levels, k.lut)
+	} else {
+		a.op("VBROADCASTI128 signed%s<>(SB), %s", f.levels, k.lut)
+	}
 }
 
 // begin loads the arguments and moves on to the first chunk.
@@ -58,10 +83,7 @@ func (f kblock) next(a *asm, acc [][][]string) {
 
 func (f kblock) avx512(a *asm) {
 	var k kregs
-	k.mask = a.constant('Z', 0x0f0f0f0f)
-	if f.chunk == q6k.chunk {
-		k.mask2 = a.constant('Z', 0x30303030)
-	}
+	f.constants(a, &k, 'Z')
 	f.begin(a)
 	acc := a.accumulators('Z', 1)
 	k.products, k.dots = a.grid('Z'), a.grid('Z')
@@ -178,20 +200,7 @@ var q4k = kblock{
 			}
 		}
 	},
-	// Minima: pairs of words, mins times sums of 32 activations.
-	offset: func(a *asm, k *kregs, kind byte, p, h int) {
-		dots := k.dots[min(p, len(k.dots)-1)]
-		for _, reg := range dots {
-			a.zero(reg)
-		}
-		for i := range 4 {
-			at := a.w(p, -(4-i)*576+32+16*h)
-			a.op("VPMOVZXBW %s, %s", at, k.w[0])
-			for r, reg := range dots {
-				pairs(a, k, kind, a.s(r, -(4-i)*4), k.w[0], reg)
-			}
-		}
-	},
+	offset: minima32(576), // pairs of words, mins times sums of 32 activations
 }
 
 // pairs adds the two products of words of each lane to sum.
@@ -206,7 +215,7 @@ func pairs(a *asm, k *kregs, kind byte, sums, words, sum string) {
 }
 
 var q6k = kblock{
-	header: 32, chunk: 832, sumStep: 8,
+	header: 32, chunk: 832, sumStep: 8, mask2: 0x30303030,
 	wide: func(a *asm, k *kregs) {
 		for sub := range 4 {
 			each(k.dots, func(_, _ int, reg string) { a.zero(reg) })
@@ -314,7 +323,7 @@ GLOBL mask30<>(SB), RODATA|NOPTR, $32
 // its own pass over the chunks.
 func (f kblock) avx2(a *asm) {
 	var k kregs
-	k.mask = a.constant('Y', 0x0f0f0f0f)
+	f.constants(a, &k, 'Y')
 	f.begin(a)
 	acc := a.accumulators('Y', 2)
 	k.products, k.words = [][]string{a.regs('Y', a.rows)}, a.regs('Y', a.rows)
