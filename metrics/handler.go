@@ -136,10 +136,7 @@ func (h *MetricsHandler) render(p *pageWriter, f *format) (page []byte, err erro
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	families, err := h.rec.gather(h.views...)
-	if err != nil {
-		return nil, err
-	}
+	families := h.rec.gatherInto(&p.scrape, h.views...)
 	p.fault = h.rec.fault
 	return f.write(p, h.addOthers(families)), nil
 }

@@ -49,6 +49,17 @@ func (l *ledger) total(i int) float64 {
 	return float64(l.hi[i])*(1<<64) + float64(l.lo[i])
 }
 
+// observed says whether the histogram id whose words begin at base has an observation.
+func (l *ledger) observed(base int, id histID) bool {
+	at := base + l.at[id]
+	for _, n := range l.lo[at : at+len(l.ladders[id].limits)+1] {
+		if n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // entry is one writer's stay in a half.
 type entry struct {
 	*ledger

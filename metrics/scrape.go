@@ -15,6 +15,7 @@ type scrape struct {
 	next    int    // the model after this one
 	model   *Model // current
 	samples []sample
+	arena   arena
 }
 
 // sample is one line of the page, or the lines of one histogram. It is a prometheus.Metric.
@@ -31,10 +32,18 @@ var _ prometheus.Metric = (*sample)(nil)
 // read takes a whole reading: first every model's numbers, each at one instant, then the table in order, then more of the same
 // instant.
 func (r *Recorder) read(page bool, more ...func(*scrape)) []sample {
+	s := new(scrape)
+	r.readInto(s, page, more...)
+	return s.samples
+}
+
+// readInto is read into the memory of a scrape before, whose samples are gone then.
+func (r *Recorder) readInto(s *scrape, page bool, more ...func(*scrape)) {
 	r.scrape.Lock()
 	defer r.scrape.Unlock()
 	r.collect()
-	s := &scrape{rec: r, samples: make([]sample, 0, 256)}
+	s.rec, s.samples = r, s.samples[:0]
+	s.arena.reset()
 	for i := range table {
 		if table[i].page && !page {
 			continue
@@ -45,7 +54,6 @@ func (r *Recorder) read(page bool, more ...func(*scrape)) []sample {
 	for _, write := range more {
 		write(s)
 	}
-	return s.samples
 }
 
 // collect brings every open model's numbers up to now. The caller holds the scrape lock.
@@ -118,27 +126,12 @@ func (s *scrape) histogram(base int, id histID, zero bool, labels ...*dto.LabelP
 
 // histogramOf is histogram for any ledger of the model.
 func (s *scrape) histogramOf(ledger *ledger, base int, id histID, zero bool, labels []*dto.LabelPair) {
-	ladder, at := ledger.ladders[id], base+ledger.at[id]
-	n := len(ladder.limits)
-	var count uint64
-	for i := range n + 1 {
-		count += ledger.lo[at+i] // counts fit 64 bits; only sums carry
-	}
-	if count == 0 && !zero {
+	if !zero && !ledger.observed(base, id) {
 		return
 	}
-	h := &dto.Histogram{Bucket: make([]*dto.Bucket, n)}
-	buckets, counts := make([]dto.Bucket, n), make([]uint64, n+1)
-	var upTo uint64
-	for i := range n {
-		upTo += ledger.lo[at+i]
-		counts[i] = upTo
-		buckets[i].UpperBound, buckets[i].CumulativeCount = &ladder.bounds[i], &counts[i]
-		h.Bucket[i] = &buckets[i]
-	}
-	counts[n] = count
-	sum := ledger.total(at+n+1) / ladder.unit
-	h.SampleCount, h.SampleSum = &counts[n], &sum
+	ladder, at := ledger.ladders[id], base+ledger.at[id]
+	n := len(ladder.limits)
+	h := s.arena.histogram(ladder.bounds, ledger.lo[at:at+n+1], ledger.total(at+n+1)/ladder.unit)
 	ledger.showTraced(h, base, id)
 	s.samples = append(s.samples, sample{row: s.row, desc: s.desc, labels: labels, hist: h})
 }
@@ -149,15 +142,20 @@ func (s *sample) Desc() *prometheus.Desc { return s.desc }
 // Write implements prometheus.Metric.
 func (s *sample) Write(out *dto.Metric) error {
 	out.Label = s.labels[:len(s.labels):len(s.labels)] // full: a wrapping registry appends
+	s.fill(out, new(dto.Counter), new(dto.Gauge))
+	return nil
+}
+
+// fill makes out the sample's metric, with the counter or the gauge, whichever it is.
+func (s *sample) fill(out *dto.Metric, c *dto.Counter, g *dto.Gauge) {
 	switch s.row.kind {
 	case counter:
-		out.Counter = &dto.Counter{Value: &s.value}
+		c.Value, out.Counter = &s.value, c
 	case gauge:
-		out.Gauge = &dto.Gauge{Value: &s.value}
+		g.Value, out.Gauge = &s.value, g
 	case histogram:
 		out.Histogram = s.hist
 	}
-	return nil
 }
 
 var _ interface {
@@ -192,26 +190,29 @@ func (r *Recorder) Gather() ([]*dto.MetricFamily, error) { return r.gather() }
 // gather is Gather, with what more writes after the table.
 func (r *Recorder) gather(more ...func(*scrape)) ([]*dto.MetricFamily, error) {
 	if r.off {
+	return r.gatherInto(new(scrape), more...), nil
+}
+
+// gatherInto is gather into the memory of a scrape before, whose families are gone then.
+func (r *Recorder) gatherInto(s *scrape, more ...func(*scrape)) (families []*dto.MetricFamily) {
 		return nil, nil
 	}
-	samples := r.read(true, more...)
-	var families []*dto.MetricFamily
-	metrics := make([]dto.Metric, len(samples))
-	var current *family
-	for i := range samples {
-		s := &samples[i]
-		if s.row != current {
-			current = s.row
-			name, kind := current.sampleName(), familyTypes[current.kind]
-			families = append(families, &dto.MetricFamily{Name: &name, Help: &current.help, Type: &kind})
+	r.readInto(s, true, more...)
+	for rest := s.samples; len(rest) > 0; {
+		row, n := rest[0].row, 1
+		for n < len(rest) && rest[n].row == row {
+			n++
 		}
-		if err := s.Write(&metrics[i]); err != nil {
-			return nil, err
+		f := s.arena.families.one()
+		f.Reset()
+		name := row.sampleName()
+		f.Name, f.Help, f.Type, f.Metric = &name, &row.help, familyTypes[row.kind].Enum(), s.arena.refs.take(n)
+		for i := range f.Metric {
+			f.Metric[i] = s.arena.metric(&rest[i])
 		}
-		f := families[len(families)-1]
-		f.Metric = append(f.Metric, &metrics[i])
+		families, rest = append(families, f), rest[n:]
 	}
-	return families, nil
+	return families
 }
 
 var familyTypes = [...]dto.MetricType{

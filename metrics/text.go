@@ -14,6 +14,7 @@ import (
 
 // pageWriter writes families in one of the formats. It keeps its memory from page to page; one page at a time.
 type pageWriter struct {
+	scrape scrape // what the families of the recorder are made of
 	b      []byte
 	om     bool // the page is OpenMetrics
 	bounds []boundText

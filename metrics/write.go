@@ -91,7 +91,9 @@ func writeDuration(s *scrape) {
 			s.histogram(base, hDuration, s.model.serves[op], labels...)
 			s.desc = failed
 			for i := 1; i < len(errorTypes); i++ {
-				s.histogram(base, hDuration+histID(i), false, append(labels, errorTypePairs[i])...)
+				if id := hDuration + histID(i); s.model.ledger.observed(base, id) {
+					s.histogram(base, id, false, append(labels, errorTypePairs[i])...)
+				}
 			}
 		})
 	}
