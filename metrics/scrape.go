@@ -141,7 +141,6 @@ func (s *sample) Desc() *prometheus.Desc { return s.desc }
 
 // Write implements prometheus.Metric.
 func (s *sample) Write(out *dto.Metric) error {
-	out.Label = s.labels[:len(s.labels):len(s.labels)] // full: a wrapping registry appends
 	s.fill(out, new(dto.Counter), new(dto.Gauge))
 	return nil
 }
@@ -149,6 +148,7 @@ func (s *sample) Write(out *dto.Metric) error {
 // fill makes out the sample's metric, with the counter or the gauge, whichever it is.
 func (s *sample) fill(out *dto.Metric, c *dto.Counter, g *dto.Gauge) {
 	switch s.row.kind {
+	out.Label = s.labels[:len(s.labels):len(s.labels)] // full: a wrapping registry appends
 	case counter:
 		c.Value, out.Counter = &s.value, c
 	case gauge:
@@ -189,13 +189,13 @@ func (r *Recorder) Gather() ([]*dto.MetricFamily, error) { return r.gather() }
 
 // gather is Gather, with what more writes after the table.
 func (r *Recorder) gather(more ...func(*scrape)) ([]*dto.MetricFamily, error) {
-	if r.off {
 	return r.gatherInto(new(scrape), more...), nil
 }
 
 // gatherInto is gather into the memory of a scrape before, whose families are gone then.
 func (r *Recorder) gatherInto(s *scrape, more ...func(*scrape)) (families []*dto.MetricFamily) {
-		return nil, nil
+	if r.off {
+		return nil
 	}
 	r.readInto(s, true, more...)
 	for rest := s.samples; len(rest) > 0; {
