@@ -147,8 +147,8 @@ func (s *sample) Write(out *dto.Metric) error {
 
 // fill makes out the sample's metric, with the counter or the gauge, whichever it is.
 func (s *sample) fill(out *dto.Metric, c *dto.Counter, g *dto.Gauge) {
-	switch s.row.kind {
 	out.Label = s.labels[:len(s.labels):len(s.labels)] // full: a wrapping registry appends
+	switch s.row.kind {
 	case counter:
 		c.Value, out.Counter = &s.value, c
 	case gauge:
