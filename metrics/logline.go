@@ -10,7 +10,7 @@ import (
 // LogStats returns a StatLogger that writes a line for each engine every LogInterval, and a second one where the engine drafted, to
 // log; nil: slog.Default(). It is for one recorder.
 //
-//	engine stats  engine, model; prompt and generated tokens a second (prompt tokens that were computed, cached ones not);
+//	engine stats  engine, model; prompt and generated tokens a second (of a prompt, those not cached, when it is first scheduled);
 //	              sequences running, waiting for capacity, and, where there are any, deferred for something else; preemptions,
 //	              where there were any; KV cache usage and prefix cache hit rate in percent; TFLOPS and GB/s, where estimated
 //	speculation   mean acceptance length; tokens accepted and drafted, and a second; acceptance rate, whole and by position
