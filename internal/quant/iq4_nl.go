@@ -12,10 +12,6 @@ const iq4NLBytes = 2 + 16
 // iq4Levels are denser around 0, as weights are.
 var iq4Levels = [16]int8{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
 
-// IQ4Levels returns a copy of the levels of iq4_nl and iq4_xs. Safe for
-// concurrent use.
-func IQ4Levels() *[16]int8 { l := iq4Levels; return &l }
-
 func takeIQ4NL(b []byte) (t Taken) {
 	t.plain(f16At(b))
 	t.levels32(0, &iq4Levels, b[2:])

@@ -14,10 +14,6 @@ const mxfp4Bytes = 1 + 16
 
 var fp4Levels = [16]int8{0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}
 
-// FP4Levels returns a copy of the levels of mxfp4 and nvfp4: twice the floats.
-// Safe for concurrent use.
-func FP4Levels() *[16]int8 { l := fp4Levels; return &l }
-
 // halfE8M0 is 2^(e − 128): a denormal for e below 2.
 func halfE8M0(e byte) float32 {
 	if e < 2 {

@@ -379,6 +379,126 @@ func dotIQ4XSAVX512P1R4(a *dotArgs)
 //go:noescape
 func dotIQ4XSAVX512P1R1(a *dotArgs)
 
+//go:noescape
+func dotIQ3SAVX2P1R2(a *dotArgs)
+
+//go:noescape
+func dotIQ3SAVX2P2R1(a *dotArgs)
+
+//go:noescape
+func dotIQ3SAVX2P1R1(a *dotArgs)
+
+//go:noescape
+func dotIQ3SAVX512P2R4(a *dotArgs)
+
+//go:noescape
+func dotIQ3SAVX512P4R1(a *dotArgs)
+
+//go:noescape
+func dotIQ3SAVX512P2R1(a *dotArgs)
+
+//go:noescape
+func dotIQ3SAVX512P1R4(a *dotArgs)
+
+//go:noescape
+func dotIQ3SAVX512P1R1(a *dotArgs)
+
+//go:noescape
+func dotIQ3XXSAVX2P1R2(a *dotArgs)
+
+//go:noescape
+func dotIQ3XXSAVX2P2R1(a *dotArgs)
+
+//go:noescape
+func dotIQ3XXSAVX2P1R1(a *dotArgs)
+
+//go:noescape
+func dotIQ3XXSAVX512P2R4(a *dotArgs)
+
+//go:noescape
+func dotIQ3XXSAVX512P4R1(a *dotArgs)
+
+//go:noescape
+func dotIQ3XXSAVX512P2R1(a *dotArgs)
+
+//go:noescape
+func dotIQ3XXSAVX512P1R4(a *dotArgs)
+
+//go:noescape
+func dotIQ3XXSAVX512P1R1(a *dotArgs)
+
+//go:noescape
+func dotIQ2AVX2P1R2(a *dotArgs)
+
+//go:noescape
+func dotIQ2AVX2P2R1(a *dotArgs)
+
+//go:noescape
+func dotIQ2AVX2P1R1(a *dotArgs)
+
+//go:noescape
+func dotIQ2AVX512P2R4(a *dotArgs)
+
+//go:noescape
+func dotIQ2AVX512P4R1(a *dotArgs)
+
+//go:noescape
+func dotIQ2AVX512P2R1(a *dotArgs)
+
+//go:noescape
+func dotIQ2AVX512P1R4(a *dotArgs)
+
+//go:noescape
+func dotIQ2AVX512P1R1(a *dotArgs)
+
+//go:noescape
+func dotIQ1AVX2P1R2(a *dotArgs)
+
+//go:noescape
+func dotIQ1AVX2P2R1(a *dotArgs)
+
+//go:noescape
+func dotIQ1AVX2P1R1(a *dotArgs)
+
+//go:noescape
+func dotIQ1AVX512P2R4(a *dotArgs)
+
+//go:noescape
+func dotIQ1AVX512P4R1(a *dotArgs)
+
+//go:noescape
+func dotIQ1AVX512P2R1(a *dotArgs)
+
+//go:noescape
+func dotIQ1AVX512P1R4(a *dotArgs)
+
+//go:noescape
+func dotIQ1AVX512P1R1(a *dotArgs)
+
+//go:noescape
+func dotTQAVX2P1R2(a *dotArgs)
+
+//go:noescape
+func dotTQAVX2P2R1(a *dotArgs)
+
+//go:noescape
+func dotTQAVX2P1R1(a *dotArgs)
+
+//go:noescape
+func dotTQAVX512P2R4(a *dotArgs)
+
+//go:noescape
+func dotTQAVX512P4R1(a *dotArgs)
+
+//go:noescape
+func dotTQAVX512P2R1(a *dotArgs)
+
+//go:noescape
+func dotTQAVX512P1R4(a *dotArgs)
+
+//go:noescape
+func dotTQAVX512P1R1(a *dotArgs)
+
 // avx2Tiles are the tiles of each format, in the order of the table of formats.
 var avx2Tiles = [len(formats)][]tile{
 	0: {
@@ -459,6 +579,51 @@ var avx2Tiles = [len(formats)][]tile{
 		{1, 2, dotIQ4XSAVX2P1R2},
 		{2, 1, dotIQ4XSAVX2P2R1},
 		{1, 1, dotIQ4XSAVX2P1R1},
+	},
+	16: {
+		{1, 2, dotIQ3SAVX2P1R2},
+		{2, 1, dotIQ3SAVX2P2R1},
+		{1, 1, dotIQ3SAVX2P1R1},
+	},
+	17: {
+		{1, 2, dotIQ3XXSAVX2P1R2},
+		{2, 1, dotIQ3XXSAVX2P2R1},
+		{1, 1, dotIQ3XXSAVX2P1R1},
+	},
+	18: {
+		{1, 2, dotIQ2AVX2P1R2},
+		{2, 1, dotIQ2AVX2P2R1},
+		{1, 1, dotIQ2AVX2P1R1},
+	},
+	19: {
+		{1, 2, dotIQ2AVX2P1R2},
+		{2, 1, dotIQ2AVX2P2R1},
+		{1, 1, dotIQ2AVX2P1R1},
+	},
+	20: {
+		{1, 2, dotIQ2AVX2P1R2},
+		{2, 1, dotIQ2AVX2P2R1},
+		{1, 1, dotIQ2AVX2P1R1},
+	},
+	21: {
+		{1, 2, dotIQ1AVX2P1R2},
+		{2, 1, dotIQ1AVX2P2R1},
+		{1, 1, dotIQ1AVX2P1R1},
+	},
+	22: {
+		{1, 2, dotIQ1AVX2P1R2},
+		{2, 1, dotIQ1AVX2P2R1},
+		{1, 1, dotIQ1AVX2P1R1},
+	},
+	23: {
+		{1, 2, dotTQAVX2P1R2},
+		{2, 1, dotTQAVX2P2R1},
+		{1, 1, dotTQAVX2P1R1},
+	},
+	24: {
+		{1, 2, dotTQAVX2P1R2},
+		{2, 1, dotTQAVX2P2R1},
+		{1, 1, dotTQAVX2P1R1},
 	},
 }
 
@@ -573,5 +738,68 @@ var avx512Tiles = [len(formats)][]tile{
 		{2, 1, dotIQ4XSAVX512P2R1},
 		{1, 4, dotIQ4XSAVX512P1R4},
 		{1, 1, dotIQ4XSAVX512P1R1},
+	},
+	16: {
+		{2, 4, dotIQ3SAVX512P2R4},
+		{4, 1, dotIQ3SAVX512P4R1},
+		{2, 1, dotIQ3SAVX512P2R1},
+		{1, 4, dotIQ3SAVX512P1R4},
+		{1, 1, dotIQ3SAVX512P1R1},
+	},
+	17: {
+		{2, 4, dotIQ3XXSAVX512P2R4},
+		{4, 1, dotIQ3XXSAVX512P4R1},
+		{2, 1, dotIQ3XXSAVX512P2R1},
+		{1, 4, dotIQ3XXSAVX512P1R4},
+		{1, 1, dotIQ3XXSAVX512P1R1},
+	},
+	18: {
+		{2, 4, dotIQ2AVX512P2R4},
+		{4, 1, dotIQ2AVX512P4R1},
+		{2, 1, dotIQ2AVX512P2R1},
+		{1, 4, dotIQ2AVX512P1R4},
+		{1, 1, dotIQ2AVX512P1R1},
+	},
+	19: {
+		{2, 4, dotIQ2AVX512P2R4},
+		{4, 1, dotIQ2AVX512P4R1},
+		{2, 1, dotIQ2AVX512P2R1},
+		{1, 4, dotIQ2AVX512P1R4},
+		{1, 1, dotIQ2AVX512P1R1},
+	},
+	20: {
+		{2, 4, dotIQ2AVX512P2R4},
+		{4, 1, dotIQ2AVX512P4R1},
+		{2, 1, dotIQ2AVX512P2R1},
+		{1, 4, dotIQ2AVX512P1R4},
+		{1, 1, dotIQ2AVX512P1R1},
+	},
+	21: {
+		{2, 4, dotIQ1AVX512P2R4},
+		{4, 1, dotIQ1AVX512P4R1},
+		{2, 1, dotIQ1AVX512P2R1},
+		{1, 4, dotIQ1AVX512P1R4},
+		{1, 1, dotIQ1AVX512P1R1},
+	},
+	22: {
+		{2, 4, dotIQ1AVX512P2R4},
+		{4, 1, dotIQ1AVX512P4R1},
+		{2, 1, dotIQ1AVX512P2R1},
+		{1, 4, dotIQ1AVX512P1R4},
+		{1, 1, dotIQ1AVX512P1R1},
+	},
+	23: {
+		{2, 4, dotTQAVX512P2R4},
+		{4, 1, dotTQAVX512P4R1},
+		{2, 1, dotTQAVX512P2R1},
+		{1, 4, dotTQAVX512P1R4},
+		{1, 1, dotTQAVX512P1R1},
+	},
+	24: {
+		{2, 4, dotTQAVX512P2R4},
+		{4, 1, dotTQAVX512P4R1},
+		{2, 1, dotTQAVX512P2R1},
+		{1, 4, dotTQAVX512P1R4},
+		{1, 1, dotTQAVX512P1R1},
 	},
 }

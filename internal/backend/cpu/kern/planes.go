@@ -28,6 +28,7 @@ type planes struct {
 	high   bool      // a further bit
 	levels *[16]int8 // what the bits mean, or nil: themselves
 	offset int8      // less this
+	factor float32   // of d: a power of two, so that the f16 stays the file's
 }
 
 func (p *planes) header() int {
@@ -57,12 +58,12 @@ func (p *planes) chunk() int {
 func (p *planes) bytes() int { return p.header() + 4*p.chunk() }
 
 // newPlanes makes the row of a format's table.
-func newPlanes(t quant.Type, index, sub int, high bool, levels *[16]int8, offset int8) Format {
+func newPlanes(t quant.Type, index, sub int, high bool, levels *[16]int8, offset int8, factor float32) Format {
 	f, ok := quant.Lookup(t)
 	if !ok || f.Layout == nil || f.BlockElems != 256 {
 		panic(fmt.Sprintf("kern: %v is no format of 256 values that can be taken apart", t))
 	}
-	p := &planes{*f.Layout, sub, high, levels, offset}
+	p := &planes{*f.Layout, sub, high, levels, offset, factor}
 	return Format{
 		Type: t, Act: f.Act, BlockElems: 256, BlockBytes: p.bytes(), index: index,
 		pack: func(dst, src []byte, lane int) {
@@ -106,7 +107,7 @@ func (p *planes) scaleAt(j, lane int) (scale, least int) {
 }
 
 func (p *planes) put(dst []byte, lane int, blk *quant.Taken) {
-	binary.LittleEndian.PutUint16(dst[2*lane:], half.F16FromF32(blk.D[0]))
+	binary.LittleEndian.PutUint16(dst[2*lane:], half.F16FromF32(blk.D[0]/p.factor))
 	if p.layout.Minima {
 		binary.LittleEndian.PutUint16(dst[32+2*lane:], half.F16FromF32(-blk.M[0]))
 	}
@@ -149,7 +150,7 @@ func codeOf(levels *[16]int8, q int8) byte {
 
 // get takes a lane's block apart again.
 func (p *planes) get(blk []byte, lane int) (t quant.Taken) {
-	t.D[0] = scaleAt(blk, lane)
+	t.D[0] = scaleAt(blk, lane) * p.factor
 	if p.layout.Minima {
 		t.M[0] = -scaleAt(blk[32:], lane)
 	}

@@ -19,6 +19,7 @@ type kblock struct {
 
 	mask, mask2 uint32 // constants of wide, 0: 0x0f in each byte, and none; half has the first
 	levels      string // levels of nibbles, in lut: for AVX2 those of signed<levels>
+	factor      bool   // of the scales, in memory
 }
 
 // kregs are the registers of a K type's kernel.
@@ -103,6 +104,9 @@ func (f kblock) avx512(a *asm) {
 	for p := range a.panels {
 		f.offset(a, &k, 'Z', p, 0)
 		a.op("VCVTPH2PS %s, %s", a.w(p, f.back(-1)), k.w[0])
+		if f.factor {
+			a.op("VMULPS.BCST factor<>(SB), %s, %s", k.w[0], k.w[0])
+		}
 		for r := range a.rows {
 			f.add(a, 'Z', r, k.products[p][r], k.w[0], k.x, acc[p][r][0], "VFMADD231PS")
 		}
@@ -349,6 +353,9 @@ func (f kblock) avx2(a *asm) {
 			a.op("JNZ %s", label("chunk", p, h))
 			f.offset(a, &k, 'Y', p, h)
 			a.op("VCVTPH2PS %s, %s", a.w(p, f.back(-1)+16*h), k.w[0])
+			if f.factor {
+				a.op("VMULPS factor<>(SB), %s, %s", k.w[0], k.w[0])
+			}
 			for r := range a.rows {
 				f.add(a, 'Y', r, k.products[0][r], k.w[0], k.x, acc[p][r][h], "VFMADD231PS")
 			}

@@ -31,10 +31,10 @@ func (k *kernel) name() string {
 	return fmt.Sprintf("dot%s%sP%dR%d", k.format, k.level, k.panels, k.rows)
 }
 
-// file is one output.
+// file is one output, for one format.
 type file struct {
-	name    string
-	index   int // of the format in kern's table
+	name    string // or "": its kernels are another one's
+	index   int    // of the format in kern's table
 	consts  string
 	kernels []kernel
 }
@@ -44,6 +44,9 @@ func main() {
 	flag.Parse()
 	files := files()
 	for i := range files {
+		if files[i].name == "" {
+			continue
+		}
 		write(filepath.Join(*out, files[i].name+"_amd64.s"), assembly(&files[i]))
 	}
 	write(filepath.Join(*out, "exp_amd64.s"), expFile())
@@ -86,6 +89,9 @@ func declarations(files []file) []byte {
 	b.WriteString(header)
 	b.WriteString("package kern\n")
 	for i := range files {
+		if files[i].name == "" {
+			continue
+		}
 		for j := range files[i].kernels {
 			fmt.Fprintf(&b, "\n//go:noescape\nfunc %s(a *dotArgs)\n", files[i].kernels[j].name())
 		}

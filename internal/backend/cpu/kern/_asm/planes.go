@@ -1,5 +1,7 @@
 package main
 
+import "fmt"
+
 // The formats of kern's type planes, as K types: see there for the layouts.
 
 // doubled puts the even or odd word of each dword of reg into both.
@@ -111,10 +113,16 @@ func (k *kregs) words4(a *asm, g, x int) {
 	}
 }
 
-// IQ4_XS has levels for nibbles; AVX-512 takes them plus 128, and 128 × Σ scale
+// IQ4_XS and others have levels for nibbles; AVX-512 takes them plus 128, and 128 × Σ scale
 // × (sum of 32 activations) off again, AVX2 takes them signed.
-var iq4xs = kblock{
-	header: 32, chunk: 32 + 512, sumStep: 4, sumFirst: 32, levels: "iq4",
+func leveled(levels string, factor bool) kblock {
+	f := leveled32
+	f.levels, f.factor = levels, factor
+	return f
+}
+
+var leveled32 = kblock{
+	header: 32, chunk: 32 + 512, sumStep: 4, sumFirst: 32,
 	wide: func(a *asm, k *kregs) {
 		for sub := range 2 {
 			each(k.dots, func(_, _ int, reg string) { a.zero(reg) })
@@ -152,13 +160,7 @@ var iq4xs = kblock{
 				a.op("VPAND %s, %s, %s", k.w[0], k.mask, k.w[0])
 				a.op("VPSHUFB %s, %s, %s", k.w[0], k.lut, k.w[0])
 				a.op("VPABSB %s, %s", k.w[0], k.w[1])
-				for r := range k.words {
-					a.op("VPBROADCASTD %s, %s", a.x(r, 4*(g+8*sub)), k.x)
-					a.op("VPSIGNB %s, %s, %s", k.w[0], k.x, k.x)
-					a.op("VPMADDUBSW %s, %s, %s", k.x, k.w[1], k.x)
-					a.op("VPMADDWD %s, %s, %s", k.w[2], k.x, k.x)
-					a.op("VPADDD %s, %s, %s", k.x, k.products[0][r], k.products[0][r])
-				}
+				k.signed(a, g+8*sub)
 			}
 		}
 	},
@@ -182,8 +184,24 @@ var iq4xs = kblock{
 	},
 }
 
-// crumbs are the formats of 16 sub-blocks of two bits, and a third bit in Q3_K.
-type crumbs struct{ third bool }
+// crumbs are the formats of 16 sub-blocks of two bits, and a third bit in some.
+// The bits are unsigned weights, less what offset times the sums of activations
+// takes off; or, with levels, they pick those, as in leveled.
+type crumbs struct {
+	third, minima, levels bool
+	shift                 int // without minima: weights are bits − (1 << shift)
+}
+
+func (f crumbs) kblock() kblock {
+	k := kblock{header: 32, chunk: f.chunk(), sumStep: 8, minima: f.minima, mask: 0x03030303, wide: f.wide, half: f.half, offset: f.offset}
+	if f.minima {
+		k.header = 64
+	}
+	if f.third {
+		k.mask2 = 0x04040404
+	}
+	return k
+}
 
 func (f crumbs) chunk() int {
 	if f.third {
@@ -203,17 +221,19 @@ func (f crumbs) weights(a *asm, k *kregs, p, h, sub, g int, w, t string) {
 		a.op("VPSRLW $%d, %s, %s", 2*sub, w, w)
 	}
 	a.op("%s %s, %s, %s", and, w, k.mask, w)
-	if !f.third {
-		return
+	if f.third {
+		a.op("%s %s, %s", mov, a.w(p, 64+256+64*(g/2)+32*h), t)
+		move(a, sub+4*(g%2), 2, t, t)
+		if w[0] == 'Z' {
+			a.op("VPTERNLOGD $0xf8, %s, %s, %s", k.mask2, t, w)
+		} else {
+			a.op("VPAND bit2<>(SB), %s, %s", t, t)
+			a.op("VPOR %s, %s, %s", t, w, w)
+		}
 	}
-	a.op("%s %s, %s", mov, a.w(p, 64+256+64*(g/2)+32*h), t)
-	move(a, sub+4*(g%2), 2, t, t)
-	if w[0] == 'Z' {
-		a.op("VPTERNLOGD $0xf8, %s, %s, %s", k.mask2, t, w)
-		return
+	if f.levels {
+		a.op("VPSHUFB %s, %s, %s", w, k.lut, w)
 	}
-	a.op("VPAND bit2<>(SB), %s, %s", t, t)
-	a.op("VPOR %s, %s, %s", t, w, w)
 }
 
 func (f crumbs) wide(a *asm, k *kregs) {
@@ -229,14 +249,14 @@ func (f crumbs) wide(a *asm, k *kregs) {
 			reg := k.w[0]
 			a.op("VPMOVSXBW %s, %s", a.w(p, 32*(sub/2)), reg)
 			switch {
-			case f.third && sub%2 == 0:
-				a.op("VPSLLD $16, %s, %s", reg, reg)
-				a.op("VPSRAD $16, %s, %s", reg, reg)
-			case f.third:
-				a.op("VPSRAD $16, %s, %s", reg, reg)
-			default: // the low nibble of the word
+			case f.minima: // the low nibble of the word
 				a.op("VPSLLD $%d, %s, %s", 28-16*(sub%2), reg, reg)
 				a.op("VPSRLD $28, %s, %s", reg, reg)
+			case sub%2 == 0:
+				a.op("VPSLLD $16, %s, %s", reg, reg)
+				a.op("VPSRAD $16, %s, %s", reg, reg)
+			default:
+				a.op("VPSRAD $16, %s, %s", reg, reg)
 			}
 			k.scale(a, p, reg)
 		}
@@ -246,21 +266,32 @@ func (f crumbs) wide(a *asm, k *kregs) {
 func (f crumbs) half(a *asm, k *kregs, p, h int) {
 	for sub := range 4 {
 		a.op("VPMOVSXBW %s, %s", a.w(p, 32*(sub/2)+16*h), k.w[2])
-		if !f.third {
+		if f.minima {
 			a.op("VPSLLW $12, %s, %s", k.w[2], k.w[2])
 			a.op("VPSRLW $12, %s, %s", k.w[2], k.w[2])
 		}
 		doubled(a, sub%2 == 1, k.w[2], k.w[1])
 		for g := range 4 {
 			f.weights(a, k, p, h, sub, g, k.w[0], k.w[1])
-			k.words4(a, g, g+4*sub)
+			if f.levels {
+				a.op("VPABSB %s, %s", k.w[0], k.w[1])
+				k.signed(a, g+4*sub)
+			} else {
+				k.words4(a, g, g+4*sub)
+			}
 		}
 	}
 }
 
-// offset is 4 × Σ scale × (sum of 16 activations), taken off, or Σ min × that
-// sum in the dots.
+// offset is Σ scale × (sum of 16 activations) << shift, taken off, or Σ min ×
+// that sum in the dots.
 func (f crumbs) offset(a *asm, k *kregs, kind byte, p, h int) {
+	shift := f.shift
+	if f.levels {
+		if shift = 7; kind != 'Z' {
+			return // signed there
+		}
+	}
 	i := min(p, len(k.dots)-1)
 	for _, reg := range k.dots[i] {
 		a.zero(reg)
@@ -268,31 +299,84 @@ func (f crumbs) offset(a *asm, k *kregs, kind byte, p, h int) {
 	for c := range 4 {
 		for pair := range 2 {
 			at := a.w(p, -(4-c)*f.chunk()+32*pair+16*h)
-			if f.third {
-				a.op("VPMOVSXBW %s, %s", at, k.w[0])
-			} else {
+			if f.minima {
 				a.op("VPMOVZXBW %s, %s", at, k.w[0])
 				a.op("VPSRLW $4, %s, %s", k.w[0], k.w[0])
+			} else {
+				a.op("VPMOVSXBW %s, %s", at, k.w[0])
 			}
 			for r, reg := range k.dots[i] {
 				pairs(a, k, kind, a.s(r, -(4-c)*8+4*pair), k.w[0], reg)
 			}
 		}
 	}
-	if !f.third {
+	if f.minima {
 		return
 	}
 	for r, reg := range k.dots[i] {
-		a.op("VPSLLD $2, %s, %s", reg, reg)
+		if shift > 0 {
+			a.op("VPSLLD $%d, %s, %s", shift, reg, reg)
+		}
 		a.op("VPSUBD %s, %s, %s", reg, k.products[i][r], k.products[i][r])
 	}
 }
 
+// signed adds the products of group x: weights in w[0], their magnitudes in
+// w[1], the scales in both words of w[2].
+func (k *kregs) signed(a *asm, x int) {
+	for r := range k.words {
+		a.op("VPBROADCASTD %s, %s", a.x(r, 4*x), k.x)
+		a.op("VPSIGNB %s, %s, %s", k.w[0], k.x, k.x)
+		a.op("VPMADDUBSW %s, %s, %s", k.x, k.w[1], k.x)
+		a.op("VPMADDWD %s, %s, %s", k.w[2], k.x, k.x)
+		a.op("VPADDD %s, %s, %s", k.x, k.products[0][r], k.products[0][r])
+	}
+}
+
+// leveledCrumbs are levels of three bits; their scales have factors.
+func leveledCrumbs(levels string) kblock {
+	k := crumbs{third: true, levels: true}.kblock()
+	k.levels, k.factor = levels, true
+	return k
+}
+
 var (
-	two   = crumbs{}
-	three = crumbs{third: true}
-	q2k   = kblock{header: 64, chunk: two.chunk(), sumStep: 8, minima: true, mask: 0x03030303, wide: two.wide, half: two.half, offset: two.offset}
-	q3k   = kblock{header: 32, chunk: three.chunk(), sumStep: 8, mask: 0x03030303, mask2: 0x04040404, wide: three.wide, half: three.half, offset: three.offset}
+	iq4xs  = leveled("iq4", false)
+	iq3s   = leveled("iq3s", false)
+	iq3xxs = leveled("iq3xxs", true)
+	q2k    = crumbs{minima: true}.kblock()
+	q3k    = crumbs{third: true, shift: 2}.kblock()
+	tq     = crumbs{}.kblock()
+	iq2    = leveledCrumbs("iq2")
+	iq1    = leveledCrumbs("iq1")
+
+	iq3sLevels   = mirrored(1, 3, 5, 7, 9, 11, 13, 15)
+	iq3xxsLevels = mirrored(4, 12, 20, 28, 36, 44, 52, 62)
+	iq2Levels    = mirrored(8, 25, 43)
+	iq1Levels    = mirrored(1, 7, 9)
+)
+
+// mirrored lists the values and then their negatives.
+func mirrored(values ...int) (l [16]int) {
+	copy(l[:], values)
+	for i, v := range values {
+		l[len(values)+i] = -v
+	}
+	return l
+}
+
+// factor is a power of two, 8 times as float32.
+func factor(bits uint32) string {
+	s := "\n"
+	for i := range 4 {
+		s += fmt.Sprintf("DATA factor<>+%d(SB)/8, $%#08x%08x\n", 8*i, bits, bits)
+	}
+	return s + "GLOBL factor<>(SB), RODATA|NOPTR, $32\n"
+}
+
+const (
+	quarter = 0x3e800000
+	eighth  = 0x3e000000
 )
 
 // bit2 keeps bit 2 of each byte.
