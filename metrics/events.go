@@ -16,9 +16,9 @@ const defaultEvents = 4096
 //
 // Its slots are made at once and hold no pointer but strings of at most maxEventText bytes, so that a ring never takes more than
 //
-//	4,096 · (352 bytes + 5 · 256 bytes of text) = 6.7 MB
+//	4,096 · (328 bytes + 5 · 256 bytes of text) = 6.6 MB
 //
-// and 1.4 MB with texts that all requests share. The lock is the ring's own: no scrape takes it, and a reader holds it for at most
+// and 1.3 MB without texts. The lock is the ring's own: no scrape takes it, and a reader holds it for at most
 // eventChunk copies at a time.
 type eventRing struct {
 	mu    sync.Mutex

@@ -36,7 +36,7 @@ type RecorderOptions struct {
 	// Events is the number of ended requests that the event ring remembers; 0: 4096, negative: no ring.
 	Events int
 
-	// StatLoggers are told what the engines do; see StatLogger.
+	// StatLoggers are told what the engines do, with NoMetrics nothing; see StatLogger.
 	StatLoggers []StatLogger
 	LogInterval time.Duration // between two calls of a StatLogger's Log; 0: 10 s
 
@@ -50,6 +50,7 @@ type RecorderOptions struct {
 	test struct {
 		now   func() time.Duration
 		wall  func() time.Time
+		ticks bool // with a now of its own, too
 		build *build
 		start float64
 	}

@@ -18,9 +18,9 @@ import (
 // moved by whole slots of 10 s to where the time of day is now.
 //
 // Memory: a slot of one (operation, origin, model) takes 8 bytes for each bucket of the three gen_ai_server_* histograms and 10 words
-// besides (56 words on the default ladder: 448 bytes), a slot of an engine 72. There are at most 3,963 of each, so a series that is
-// used in every hour of 90 days takes 1.8 MB, and a model of which all 15 operations and origins are, 27 MB: see maxRollupBytes. Series
-// and slots in which nothing happens take nothing.
+// besides (55 words on the default ladder: 440 bytes), a slot of an engine 72. There are at most 3,966 of each: a series that is used in
+// every slot takes 1.75 MB after 90 days, and a model of which all 15 operations and origins are, 26.5 MB; see maxRollupBytes. Series and
+// slots in which nothing happens take nothing.
 type rollups struct {
 	layout   *rollupLayout
 	epoch    uint64        // time of day when the recorder's clock was 0, in nanoseconds since 1970

@@ -176,16 +176,20 @@ func (r *Recorder) cutRollups(from, to time.Time, at int) (*rollupCut, error) {
 	ru := &r.rollups
 	today := r.wall(now)
 	ru.setClock(today)
-	if to.IsZero() {
-		to = today
+	last := ru.at + 1 // the slot in progress is always in
+	if !to.IsZero() {
+		last = ru.clock(to)
 	}
-	if from.IsZero() {
-		from = to.Add(-time.Hour)
+	first := last - 1 - min(last-1, uint64(time.Hour))
+	if !from.IsZero() {
+		first = ru.clock(from)
 	}
-	if !from.Before(to) {
+	if first >= last {
+		if to.IsZero() {
+			to = today
+		}
 		return nil, &RollupRangeError{fmt.Sprintf("from (%s) must be before to (%s)", from.Format(time.RFC3339), to.Format(time.RFC3339))}
 	}
-	first, last := ru.clock(from), ru.clock(to)
 	if at == finestGrain {
 		at = grainFor(first, ru.at)
 	}
@@ -215,16 +219,16 @@ func (ru *rollups) setClock(today time.Time) {
 	}
 }
 
-// clock is the rollups' time at a time of day; times beyond what 64 bits hold are the nearest that they do.
+// clock is the rollups' time at a time of day, above 0; times beyond what 64 bits hold are the nearest that they do.
 func (ru *rollups) clock(t time.Time) uint64 {
 	const most = math.MaxInt64 / int64(time.Second)
 	if t.Unix() >= most {
 		return math.MaxInt64
 	}
 	if t.Unix() <= 0 {
-		return 0
+		return 1
 	}
-	return uint64(max(0, t.UnixNano()-int64(ru.shift)))
+	return uint64(max(1, t.UnixNano()-int64(ru.shift)))
 }
 
 // grainFor is the finest grain that reaches back from a time to first.

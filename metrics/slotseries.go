@@ -2,7 +2,8 @@ package metrics
 
 import "time"
 
-// grain is a length of slots, and how many of them are kept: an hour, a day and 90 days, and the slot in progress.
+// grain is a length of slots, and how many of them are kept: an hour, a day and 90 days, the slot in progress, and one more, so that
+// who asks for an hour ago finds it also if the question takes a moment.
 type grain struct {
 	name string
 	step time.Duration
@@ -10,13 +11,13 @@ type grain struct {
 }
 
 var grains = [...]grain{
-	{"10s", 10 * time.Second, 360 + 1},
-	{"1m", time.Minute, 24*60 + 1},
-	{"1h", time.Hour, 90*24 + 1},
+	{"10s", 10 * time.Second, 360 + 2},
+	{"1m", time.Minute, 24*60 + 2},
+	{"1h", time.Hour, 90*24 + 2},
 }
 
 // slotsPerSeries is how many slots a series has at most, over all grains.
-const slotsPerSeries = 360 + 24*60 + 90*24 + 3
+const slotsPerSeries = 360 + 24*60 + 90*24 + 6
 
 // slotSeries is the slots of one (operation, origin, model), or of one model's engine, at every grain.
 type slotSeries struct{ rings [len(grains)]slotRing }

@@ -228,6 +228,10 @@ var table = []family{
 		"Memory that a model holds, in bytes, by kind.", "",
 		mark{"../engine/open.go", "Memory[metrics.MemoryWeights] =\nMemory[metrics.MemoryKV] =\nMemory[metrics.MemoryScratch] ="}, false,
 		pulledBy("kind", memoryKinds[:], func(s *Snapshot, i int) float64 { return float64(s.Memory[i]) })},
+	{"paddock_events_dropped", counter, "",
+		"Events overwritten before a reader that asked for them saw them.",
+		"Each once, however many readers asked. Absent where the event ring is off.",
+		mark{"events.go", "e.dropped.Add(e.lost.add"}, false, writeEventsDropped},
 
 	{"http_requests", counter, "handler,method,status",
 		"HTTP requests by route pattern, method and class of status.",

@@ -1,15 +1,12 @@
 package metrics
 
-import (
-	"sync"
-	"time"
-)
+import "time"
 
 // ticker wakes a recorder up while a model is open: every second for the rollups, and every LogInterval for the StatLoggers, whose
 // goroutine is another, so that one that blocks costs no slot.
 type ticker struct {
 	stop    chan struct{} // nil: no model is open
-	logging sync.Mutex    // held by whoever is calling StatLoggers: the goroutine before may still be at it
+	logging chan struct{} // full while StatLoggers are being called: the goroutine before may still be at it
 }
 
 // tickEvery is how often the rollups look at the counters. What happens within it is counted together, so it bounds how far a request
@@ -23,19 +20,26 @@ func (r *Recorder) opened(m *Model) {
 	now := r.now()
 	r.advance(now) // what m counts falls into the slots that are open from now on
 	r.rollups.open(m, now)
-	if r.ticker.stop != nil || r.opts.test.now != nil { // a test whose time doesn't pass by itself ticks itself
+	if test := &r.opts.test; r.ticker.stop != nil || test.now != nil && !test.ticks { // where time doesn't pass by itself, the test ticks
 		return
 	}
-	r.ticker.stop = make(chan struct{})
+	stop := make(chan struct{})
+	r.ticker.stop = stop
+	if r.ticker.logging == nil {
+		r.ticker.logging = make(chan struct{}, 1)
+	}
 	interval := r.opts.LogInterval
 	if interval <= 0 {
 		interval = defaultLogInterval
 	}
-	go r.every(tickEvery, r.ticker.stop, func() { r.tick(r.now()) })
-	go r.every(interval, r.ticker.stop, func() {
-		r.ticker.logging.Lock()
-		defer r.ticker.logging.Unlock()
-		r.logStats()
+	go r.every(tickEvery, stop, func() { r.tick(r.now()) })
+	go r.every(interval, stop, func() {
+		select {
+		case r.ticker.logging <- struct{}{}:
+			defer func() { <-r.ticker.logging }()
+			r.logStats()
+		case <-stop:
+		}
 	})
 }
 
