@@ -128,7 +128,7 @@ func (l *loader) chunks() []chunk {
 		if w.matrix == nil {
 			continue
 		}
-		// Panels hold about as many bytes as the file's rows.
+		// Panels hold about as many bytes as the rows of the file, or twice as many where a format of 1 or 2 bits is unpacked to 3.
 		panel := int64(w.matrix.Format.PanelBytes(w.matrix.Cols))
 		step := int(max(1, chunkBytes/panel))
 		for p := 0; p < w.matrix.Panels(); p += step {

@@ -499,6 +499,30 @@ func dotTQAVX512P1R4(a *dotArgs)
 //go:noescape
 func dotTQAVX512P1R1(a *dotArgs)
 
+//go:noescape
+func dotNVFP4AVX2P1R2(a *dotArgs)
+
+//go:noescape
+func dotNVFP4AVX2P2R1(a *dotArgs)
+
+//go:noescape
+func dotNVFP4AVX2P1R1(a *dotArgs)
+
+//go:noescape
+func dotNVFP4AVX512P2R4(a *dotArgs)
+
+//go:noescape
+func dotNVFP4AVX512P4R1(a *dotArgs)
+
+//go:noescape
+func dotNVFP4AVX512P2R1(a *dotArgs)
+
+//go:noescape
+func dotNVFP4AVX512P1R4(a *dotArgs)
+
+//go:noescape
+func dotNVFP4AVX512P1R1(a *dotArgs)
+
 // avx2Tiles are the tiles of each format, in the order of the table of formats.
 var avx2Tiles = [len(formats)][]tile{
 	0: {
@@ -624,6 +648,11 @@ var avx2Tiles = [len(formats)][]tile{
 		{1, 2, dotTQAVX2P1R2},
 		{2, 1, dotTQAVX2P2R1},
 		{1, 1, dotTQAVX2P1R1},
+	},
+	25: {
+		{1, 2, dotNVFP4AVX2P1R2},
+		{2, 1, dotNVFP4AVX2P2R1},
+		{1, 1, dotNVFP4AVX2P1R1},
 	},
 }
 
@@ -801,5 +830,12 @@ var avx512Tiles = [len(formats)][]tile{
 		{2, 1, dotTQAVX512P2R1},
 		{1, 4, dotTQAVX512P1R4},
 		{1, 1, dotTQAVX512P1R1},
+	},
+	25: {
+		{2, 4, dotNVFP4AVX512P2R4},
+		{4, 1, dotNVFP4AVX512P4R1},
+		{2, 1, dotNVFP4AVX512P2R1},
+		{1, 4, dotNVFP4AVX512P1R4},
+		{1, 1, dotNVFP4AVX512P1R1},
 	},
 }

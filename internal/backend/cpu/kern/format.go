@@ -50,7 +50,7 @@ var formats = [...]Format{
 	newPlanes(quant.IQ1M, 22, 16, true, quant.IQ1Levels(), 0, 1./8),
 	newPlanes(quant.TQ1_0, 23, 16, false, nil, 1, 1),
 	newPlanes(quant.TQ2_0, 24, 16, false, nil, 1, 1),
-	taken(quant.NVFP4, 25),
+	newNVFP4(25),
 	taken(quant.Q1_0, 26),
 	taken(quant.Q2_0, 27),
 }

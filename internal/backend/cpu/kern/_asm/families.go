@@ -82,6 +82,9 @@ var families = []family{
 	{"tq", "TQ", "",
 		variant{tq.avx2, [][2]int{{1, 2}, {2, 1}, {1, 1}}},
 		variant{tq.avx512, [][2]int{{2, 4}, {4, 1}, {2, 1}, {1, 4}, {1, 1}}}, 1},
+	{"nvfp4", "NVFP4", ones + levelsData("fp4", fp4Levels, 12),
+		variant{nvfp4AVX2, [][2]int{{1, 2}, {2, 1}, {1, 1}}},
+		variant{nvfp4AVX512, [][2]int{{2, 4}, {4, 1}, {2, 1}, {1, 4}, {1, 1}}}, 0},
 }
 
 // files lists the functions of each family.
