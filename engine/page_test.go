@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bufio"
+	"io"
 	"net/http/httptest"
 	"strconv"
 	"strings"
@@ -10,8 +11,13 @@ import (
 	"github.com/paddock-go/paddock/metrics"
 )
 
-// scraped is a page as a scraper takes it in: name{labels} → value.
-type scraped map[string]float64
+// scraped is a page as a scraper takes it in: its samples by name.
+type scraped map[string][]scrapedSample
+
+type scrapedSample struct {
+	labels string // as they are printed, in braces; "": none
+	value  float64
+}
 
 func scrape(t testing.TB, o metrics.HandlerOptions) scraped {
 	t.Helper()
@@ -21,8 +27,16 @@ func scrape(t testing.TB, o metrics.HandlerOptions) scraped {
 	if w.Code != 200 {
 		t.Fatalf("the page has status %d", w.Code)
 	}
+	page, err := parsePage(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page
+}
+
+func parsePage(text io.Reader) (scraped, error) {
 	page := scraped{}
-	for s := bufio.NewScanner(w.Body); s.Scan(); {
+	for s := bufio.NewScanner(text); s.Scan(); {
 		line := s.Text()
 		if line == "" || line[0] == '#' {
 			continue
@@ -30,11 +44,15 @@ func scrape(t testing.TB, o metrics.HandlerOptions) scraped {
 		at := strings.LastIndexByte(line, ' ')
 		v, err := strconv.ParseFloat(line[at+1:], 64)
 		if err != nil {
-			t.Fatalf("%q: %v", line, err)
+			return nil, err
 		}
-		page[line[:at]] = v
+		name, labels := line[:at], ""
+		if brace := strings.IndexByte(name, '{'); brace >= 0 {
+			name, labels = name[:brace], name[brace:]
+		}
+		page[name] = append(page[name], scrapedSample{labels, v})
 	}
-	return page
+	return page, nil
 }
 
 func scrapeOf(t testing.TB, e *Engine) scraped {
@@ -46,16 +64,13 @@ func scrapeOf(t testing.TB, e *Engine) scraped {
 func (p scraped) sum(name string, labels ...string) float64 {
 	total := 0.0
 next:
-	for sample, v := range p {
-		if bare, _, _ := strings.Cut(sample, "{"); bare != name {
-			continue
-		}
+	for _, sample := range p[name] {
 		for _, l := range labels {
-			if !strings.Contains(sample, "{"+l) && !strings.Contains(sample, ","+l) {
+			if !strings.Contains(sample.labels, "{"+l) && !strings.Contains(sample.labels, ","+l) {
 				continue next
 			}
 		}
-		total += v
+		total += sample.value
 	}
 	return total
 }

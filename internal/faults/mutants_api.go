@@ -21,4 +21,13 @@ var apiMutants = []mutant{
 	{"UpstreamCompact", "an inference route is left out of those that are observed",
 		"internal/api/api.go", "\"/v1/completions\":      {methods: post, inference: true,", "\"/v1/completions\":      {methods: post,",
 		"internal/api", "TestUpstreamCompact_EveryInferenceRouteIsObserved"},
+	{"LiteLLM39136", "the path of a request is a label",
+		"metrics/edge.go", "stats.route(e.req.Pattern)", "stats.route(e.req.URL.Path)",
+		"internal/api", "TestSeriesStayInTheirSet"},
+	{"LiteLLM24530", "an event tells what was asked for and not which route served it",
+		"internal/api/exchange.go", "rt.op, strings.Clone(x.id), rt.pattern", "rt.op, strings.Clone(x.id), r.URL.RequestURI()",
+		"internal/api", "TestSeriesStayInTheirSet"},
+	{"LiteLLM24530-page", "an exemplar has the request's id beside its trace",
+		"metrics/exemplar.go", "pair(\"trace_id\", hex.EncodeToString(s.trace[:])))", "pair(\"trace_id\", hex.EncodeToString(s.trace[:])), pair(\"request_id\", \"MARKREQUEST\"))",
+		"internal/api", "TestSeriesStayInTheirSet"},
 }

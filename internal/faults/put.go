@@ -51,8 +51,14 @@ func put(root string, m mutant) verdict {
 	if out, err := build.CombinedOutput(); err != nil {
 		return verdict{fmt.Errorf("the fault doesn't compile: %w", err), string(out)}
 	}
-	test := exec.Command(binary, "-test.run", "^"+m.test+"$", "-test.timeout", "60s")
-	test.Dir = filepath.Join(root, filepath.FromSlash(m.pkg))
+	in := filepath.Join(root, filepath.FromSlash(m.pkg))
+	args := []string{"-test.run", "^" + m.test + "$", "-test.timeout", "60s"}
+	// A property that fails need not be made small, nor remembered in testdata.
+	if rapid := []string{"-rapid.nofailfile", "-rapid.shrinktime=0s"}; runs(in, binary, append(rapid, "-test.run", "^$")...) == nil {
+		args = append(args, rapid...)
+	}
+	test := exec.Command(binary, args...)
+	test.Dir = in
 	out, err := test.CombinedOutput()
 	switch {
 	case err == nil && strings.Contains(string(out), "no tests to run"):
@@ -65,4 +71,11 @@ func put(root string, m mutant) verdict {
 		err = nil
 	}
 	return verdict{err, string(out)}
+}
+
+// runs tells whether a command succeeds.
+func runs(dir, binary string, args ...string) error {
+	c := exec.Command(binary, args...)
+	c.Dir = dir
+	return c.Run()
 }
