@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 )
 
 // edge is one request on its way through InstrumentHTTP or InferenceRoute: its record, and the writer that the handler gets, which
@@ -182,21 +181,10 @@ func printable(id string) bool {
 	return true
 }
 
-// maxID is how many bytes of a text that a request brings are kept for its event.
-const maxID = 256
-
-// Clip returns what a Record keeps of a text that a request brings: at most 256 bytes of UTF-8, and none of the memory that it lies in.
+// Clip returns what a Record keeps of a text that a request brings: UTF-8, in memory of its own, and of a text that is too long for
+// an event only so much that the event can say so.
 func Clip(s string) string {
-	if len(s) > maxID {
-		s = s[:maxID]
-		for range utf8.UTFMax { // not half a character
-			if r, n := utf8.DecodeLastRuneInString(s); r != utf8.RuneError || n != 1 {
-				break
-			}
-			s = s[:len(s)-1]
-		}
-	}
-	return strings.Clone(strings.ToValidUTF8(s, "\uFFFD"))
+	return strings.Clone(strings.ToValidUTF8(s[:min(len(s), maxEventText+1)], "\uFFFD"))
 }
 
 // routeName is a pattern as a record keeps it.

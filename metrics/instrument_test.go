@@ -146,7 +146,7 @@ func TestRecordOfARequest(t *testing.T) {
 	}
 	served(h, "POST", "/", "", "X-Request-Id", "two words", "X-Session-Id", strings.Repeat("é", 200), "X-Paddock-Origin", "nonsense",
 		"Traceparent", "00-00000000000000000000000000000000-00f067aa0ba902b7-01")
-	if rec.ID != "" || rec.Session != strings.Repeat("é", 128) || rec.Origin != Live || rec.TraceID != [16]byte{} || rec.SpanID != [8]byte{} {
+	if rec.ID != "" || len(rec.Session) != maxEventText+3 || rec.Origin != Live || rec.TraceID != [16]byte{} || rec.SpanID != [8]byte{} {
 		t.Errorf("%+v", rec)
 	}
 	twice := httptest.NewRequest("GET", "/", nil)
@@ -155,8 +155,12 @@ func TestRecordOfARequest(t *testing.T) {
 	if rec.TraceID != [16]byte{} {
 		t.Error("one of two parents was taken")
 	}
-	if got := Clip("a\xff" + strings.Repeat("b", 300)); len(got) > 300 || !strings.HasPrefix(got, "a\uFFFDbb") {
-		t.Errorf("%q", got)
+	for _, c := range []struct{ text, want string }{
+		{"", ""}, {"a\xffb", "a\uFFFDb"}, {strings.Repeat("b", 256), strings.Repeat("b", 256)}, {strings.Repeat("b", 1<<20), strings.Repeat("b", 257)},
+	} {
+		if got := Clip(c.text); got != c.want {
+			t.Errorf("%d bytes: %q", len(c.text), got)
+		}
 	}
 	if own := r.NewRecord(twice); !own.Edge || own.Arrival != 90*time.Second {
 		t.Errorf("%+v", own)

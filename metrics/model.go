@@ -203,7 +203,7 @@ func (m *Model) Finish(rec *Record) {
 	}
 	defer m.rec.guard("finish")
 	if rec.begun.Load() {
-		defer m.rec.InFlight(-1)
+		m.rec.InFlight(-1) // before an event tells of its end
 	}
 	if rec.Finished == 0 {
 		rec.Finished = m.rec.Now()
