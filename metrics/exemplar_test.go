@@ -261,3 +261,24 @@ func TestExemplarsDuringRecording(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkFinishTraced(b *testing.B) {
+	for _, row := range []struct {
+		name           string
+		traced, native bool
+	}{{"untraced", false, false}, {"traced", true, false}, {"traced,native", true, true}} {
+		b.Run(row.name, func(b *testing.B) {
+			r := newTestRecorder(RecorderOptions{NativeHistograms: row.native, Events: -1})
+			m := mustOpen(b, r, "m", nil, Chat)
+			rec := traced(0, 30*ms)
+			if row.traced {
+				rec = traced(1, 30*ms)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				rec.done.Store(false)
+				m.Finish(rec)
+			}
+		})
+	}
+}

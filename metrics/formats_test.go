@@ -3,6 +3,7 @@ package metrics
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -127,6 +128,55 @@ func TestFormatsCarryTheSameSamples(t *testing.T) {
 	if r.Faults() != 0 {
 		t.Errorf("%d faults", r.Faults())
 	}
+}
+
+// HEAD says what GET says, in every format and encoding, and has no body.
+func TestHeadIsGetWithoutABody(t *testing.T) {
+	r, m := busyRecorder(t, RecorderOptions{NativeHistograms: true})
+	m.Finish(traced(1, 30*ms))
+	h := HandlerFor(HandlerOptions{Recorder: r, VLLM: true, Auth: AuthOff})
+	for _, accept := range []string{"*/*", prometheus242, prometheus242Native} {
+		for _, encoding := range []string{"", "gzip"} {
+			do := func(method string) *httptest.ResponseRecorder {
+				req := httptest.NewRequest(method, "/v1/metrics", nil)
+				req.Header.Set("Accept", accept)
+				req.Header.Set("Accept-Encoding", encoding)
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, req)
+				return w
+			}
+			get, head := do(http.MethodGet), do(http.MethodHead)
+			if head.Body.Len() != 0 || head.Code != get.Code || fmt.Sprint(head.Header()) != fmt.Sprint(get.Header()) ||
+				get.Header().Get("Content-Length") != strconv.Itoa(get.Body.Len()) || get.Header().Get("Content-Encoding") != encoding {
+				t.Errorf("%s, %q: GET %d %v with %d bytes, HEAD %d %v with %d", accept, encoding, get.Code, get.Header(), get.Body.Len(),
+					head.Code, head.Header(), head.Body.Len())
+			}
+		}
+	}
+}
+
+// A page before it leaves nothing in a page, whatever their formats, recorders and sizes.
+func TestPagesShareMemoryAndNothingElse(t *testing.T) {
+	small := newTestRecorder(RecorderOptions{})
+	mustOpen(t, small, "small", nil, Embeddings)
+	large, m := busyRecorder(t, RecorderOptions{NativeHistograms: true})
+	m.Finish(traced(1, 30*ms))
+	m.Finish(traced(2, 100*time.Second))
+	var w pageWriter
+	w.fault = noFault(t)
+	for _, r := range []*Recorder{small, large, small, large} {
+		for f := range formats {
+			fresh := pageWriter{fault: noFault(t)}
+			want := string(formats[f].write(&fresh, fresh.families(r)))
+			if got := string(formats[f].write(&w, w.families(r))); got != want {
+				t.Errorf("format %d: another page", f)
+			}
+		}
+	}
+}
+
+func (w *pageWriter) families(r *Recorder) []*dto.MetricFamily {
+	return r.gatherInto(&w.scrape, writeVLLM)
 }
 
 // The seed's three families as OpenMetrics has them, with their exemplars.
