@@ -56,3 +56,41 @@ func ExampleRecorder() {
 	// paddock_requests_finished_total{model="tiny",reason="error"} 0
 	// paddock_iteration_tokens_sum{model="tiny"} 12
 }
+
+// A route of one's own as an inference route: what it refuses is in the metrics too, under the model that owns it.
+func ExampleInferenceRoute() {
+	rec := metrics.NewRecorder(metrics.RecorderOptions{})
+	model, err := rec.OpenModel("tiny", []metrics.Operation{metrics.Chat}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer model.Close()
+
+	ask := func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			http.Error(w, "POST a question", http.StatusMethodNotAllowed)
+			return
+		}
+		fmt.Fprintln(w, "an answer") // of an engine, which fills metrics.FromContext(r.Context())
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/ask", metrics.InferenceRoute(model, metrics.Chat, http.HandlerFunc(ask)))
+	mux.Handle("/metrics", metrics.HandlerFor(metrics.HandlerOptions{Recorder: rec, Auth: metrics.AuthOff}))
+	service := metrics.InstrumentHTTP(rec, mux)
+
+	for _, method := range []string{"POST", "GET"} {
+		service.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(method, "/ask", nil))
+	}
+	page := httptest.NewRecorder()
+	service.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	for line := range strings.Lines(page.Body.String()) {
+		if strings.HasPrefix(line, "paddock_request_failure_total") || strings.HasPrefix(line, "http_requests_total") {
+			fmt.Print(line)
+		}
+	}
+	// Output:
+	// paddock_request_failure_total{gen_ai_operation_name="chat",gen_ai_provider_name="paddock",gen_ai_request_model="tiny",origin="live",class="4xx",reason="method_not_allowed"} 1
+	// http_requests_total{handler="/ask",method="GET",status="4xx"} 1
+	// http_requests_total{handler="/ask",method="POST",status="2xx"} 1
+}

@@ -356,3 +356,26 @@ func TestHTTPFamiliesAgree(t *testing.T) {
 		}
 	}
 }
+
+// What an edge adds to a request: with a route of the mux, and for an inference route up to its finished record.
+func BenchmarkInstrument(b *testing.B) {
+	r := newTestRecorder(RecorderOptions{})
+	m := mustOpen(b, r, "m", nil, Chat)
+	next := http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) { req.Pattern = "/x" })
+	for _, c := range []struct {
+		name string
+		h    http.Handler
+	}{
+		{"bare", next}, {"instrumented", InstrumentHTTP(r, next)}, {"inference", InstrumentHTTP(r, InferenceRoute(m, Chat, next))},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.RunParallel(func(p *testing.PB) {
+				w, req := &discard{ResponseRecorder: httptest.NewRecorder()}, httptest.NewRequest("GET", "/x", nil)
+				for p.Next() {
+					c.h.ServeHTTP(w, req)
+				}
+			})
+		})
+	}
+}

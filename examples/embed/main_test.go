@@ -37,6 +37,7 @@ func TestMux(t *testing.T) {
 		{"POST", "/v1/chat/completions", chat, far, "wrong", 401, "Bearer"},
 		{"POST", "/v1/chat/completions", chat, far, "sesame", 200, `"completion_tokens":8`},
 		{"GET", "/metrics", "", near, "", 200, `paddock_generation_tokens_total{gen_ai_operation_name="chat"`},
+		{"GET", "/metrics", "", far, "sesame", 401, "--metrics-auth"}, // the page has no key of its own here
 		{"GET", "/v1/nothing", "", near, "", 404, "unknown_url"},
 		{"GET", "/nothing", "", near, "", 404, ""},
 	} {

@@ -1,7 +1,10 @@
 package access
 
 import (
+	"net"
 	"net/http/httptest"
+	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -47,4 +50,34 @@ func TestRule(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzAsk throws what a network can bring at the rule: it never panics, and lets
+// in only whom the table lets in, said again with other means.
+func FuzzAsk(f *testing.F) {
+	f.Add("127.0.0.1:1", "Via", "Bearer k", uint8(0), false)
+	f.Add("[::ffff:127.0.0.1%x]:9", "x-forwarded-", "bearer  k ", uint8(1), true)
+	f.Add("[::1]:1", "Accept", "Bearer", uint8(0), false)
+	f.Add("\x00", "\xff", "Basic k", uint8(200), false)
+	proxies := regexp.MustCompile(`(?i)^(x-forwarded-.*|forwarded|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip|via)$`)
+	bearer := regexp.MustCompile(`(?i)^bearer `)
+	f.Fuzz(func(t *testing.T, peer, header, brought string, need uint8, proxy bool) {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.RemoteAddr = peer
+		r.Header[header] = []string{""}
+		r.Header.Set("Authorization", brought)
+		host, _, err := net.SplitHostPort(peer)
+		host, _, _ = strings.Cut(host, "%")
+		near := err == nil && net.ParseIP(host).IsLoopback() && !proxies.MatchString(header)
+		for _, key := range []string{"", "k"} {
+			got := Rule{Need(need), key, proxy}.Ask(r)
+			mayNear, mayKey := Need(need) == Network && near && !proxy, key != "" && bearer.MatchString(brought) && strings.HasSuffix(strings.TrimSpace(brought), "k")
+			if got == Admitted && Need(need) != Nobody && !mayNear && !mayKey {
+				t.Errorf("need %d, key %q, proxy %v; from %q with %q and %q: let in", need, key, proxy, peer, header, brought)
+			}
+			if (got == NoKey) != (got != Admitted && key == "") {
+				t.Errorf("key %q: %d", key, got)
+			}
+		}
+	})
 }
