@@ -43,7 +43,7 @@ var metricsMutants = []mutant{
 		"metrics/model.go", "rec.done.Swap(true)", "rec.done.Load()",
 		"metrics", "TestLaw2_FinishedOnce"},
 	{"Law2-in-flight", "a request stays in flight after its end",
-		"metrics/model.go", "\t\tdefer m.rec.InFlight(-1)\n", "\t\tm.rec.InFlight(0)\n",
+		"metrics/model.go", "m.rec.InFlight(-1) // before", "m.rec.InFlight(0) // before",
 		"engine", "TestVLLM29928_GaugesAfterAllAborted"},
 	{"Law2-torn", "a scrape takes the cold half while writers are still in it",
 		"metrics/gate.go", "g.left[hot].n.Load() != entered", "spins < 0 && g.left[hot].n.Load() != entered",
