@@ -12,7 +12,6 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
-	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 )
 
@@ -101,10 +100,11 @@ func TestPagesStayValidWithAnyFamilies(t *testing.T) {
 	ours := parse(t, string(fetch(t, plain, "*/*")))
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	rapid.Check(t, func(rt *rapid.T) {
-		var families, before []*dto.MetricFamily
+		var families []*dto.MetricFamily
+		var before []string
 		for range rapid.IntRange(0, 4).Draw(rt, "families") {
 			f := drawAnyFamily(rt)
-			families, before = append(families, f), append(before, proto.Clone(f).(*dto.MetricFamily))
+			families, before = append(families, f), append(before, f.String())
 		}
 		h := HandlerFor(HandlerOptions{Recorder: r, Auth: AuthOff, Gatherers: []prometheus.Gatherer{
 			prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return append(families, nil), errors.New("half of it") })}})
@@ -125,7 +125,7 @@ func TestPagesStayValidWithAnyFamilies(t *testing.T) {
 			}
 		}
 		for i := range families {
-			if !proto.Equal(families[i], before[i]) {
+			if families[i].String() != before[i] {
 				rt.Fatalf("the caller's family was changed from %v to %v", before[i], families[i])
 			}
 		}

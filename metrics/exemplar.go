@@ -6,7 +6,6 @@ import (
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
-	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // tracedHists are the histograms that have exemplars, and native buckets where they are on: the first ones of a combination.
@@ -93,12 +92,20 @@ func (x *exemplars) take(half, i int) {
 // show makes the exemplar that pages show. A trace without a span has one label.
 func (s *slot) show(wall time.Time) *dto.Exemplar {
 	value := float64(s.value) / perSecond
-	x := &dto.Exemplar{Value: &value, Timestamp: timestamppb.New(wall.Truncate(time.Microsecond))}
+	x := &dto.Exemplar{Value: &value}
+	stamp, micros := made(&x.Timestamp), wall.UnixMicro()
+	stamp.Seconds, stamp.Nanos = micros/1e6, int32(micros%1e6*1e3)
 	x.Label = append(x.Label, pair("trace_id", hex.EncodeToString(s.trace[:])))
 	if s.span != [8]byte{} {
 		x.Label = append(x.Label, pair("span_id", hex.EncodeToString(s.span[:])))
 	}
 	return x
+}
+
+// made sets p to a new T. The type of a timestamp has its name in a package that nothing else is needed from.
+func made[T any](p **T) *T {
+	*p = new(T)
+	return *p
 }
 
 // of is the exemplar of a bucket, nil: none.

@@ -8,7 +8,6 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
-	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
 )
 
@@ -126,7 +125,9 @@ func TestOpenMetricsTakesWhatItCan(t *testing.T) {
 	text := func(s string) *string { return &s }
 	float := func(v float64) *float64 { return &v }
 	count := func(n uint64) *uint64 { return &n }
-	x := &dto.Exemplar{Label: []*dto.LabelPair{pair("trace_id", "ab")}, Value: float(0.5), Timestamp: &timestamppb.Timestamp{Seconds: 7, Nanos: 123456789}}
+	x := &dto.Exemplar{Label: []*dto.LabelPair{pair("trace_id", "ab")}, Value: float(0.5)}
+	stamp := made(&x.Timestamp)
+	stamp.Seconds, stamp.Nanos = 7, 123456789
 	counted := func(v float64, x *dto.Exemplar) []*dto.Metric {
 		return []*dto.Metric{{Counter: &dto.Counter{Value: &v, Exemplar: x}}}
 	}
