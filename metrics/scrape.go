@@ -83,6 +83,7 @@ func (m *Model) pull() {
 	var s Snapshot
 	m.source.Snapshot(&s)
 	m.last = s
+	m.rollup.peak(&s)
 }
 
 // nextModel makes the next model current.
