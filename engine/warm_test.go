@@ -16,7 +16,7 @@ import (
 // runtime has needs of its own now and then.
 func TestWarmStepAllocatesZeroBytes(t *testing.T) {
 	e, err := OpenFS(demo.Files, demo.Name, Options{
-		Threads: 2, Metrics: metrics.NewRecorder(metrics.RecorderOptions{}), Limits: sched.Limits{MaxSequences: 8},
+		Threads: 2, Metrics: metrics.NewRecorder(metrics.RecorderOptions{}), Limits: sched.Limits{MaxSequences: 8}, ResidencySample: 1,
 	})
 	if err != nil {
 		t.Fatal(err)

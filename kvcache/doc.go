@@ -30,6 +30,8 @@
 // predecessors. Two pages with the same content are both usable while sequences refer to them (tables are append-only,
 // so twins are never merged), but of several only one stays cached.
 //
+// Sample has somebody told how long pages keep their content and how often it is used; nothing else depends on it.
+//
 // # Identity
 //
 // The index is keyed by a SHA-256 chained over the tokens from the first one on, starting from a seed made of the

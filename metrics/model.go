@@ -195,7 +195,7 @@ func (m *Model) Begin(ctx context.Context, rec *Record) context.Context {
 }
 
 // Finish records the end of a request, once: a second call with the same record does nothing. It stamps Finished if nobody
-// did. It allocates nothing, takes no lock that a scrape takes, and keeps nothing of rec but the strings that events show. A
+// did. It allocates nothing but for a span's end, takes no lock that a scrape takes, and keeps nothing of rec but the strings that events show. A
 // request that failed before it reached the engine (Fail set, no stamps but Arrival) is recorded under the model that owns its route.
 func (m *Model) Finish(rec *Record) {
 	if m == nil || rec == nil || rec.done.Swap(true) {

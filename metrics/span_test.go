@@ -63,7 +63,7 @@ type fakeSpan struct {
 func attrsOf(list []attribute.KeyValue) map[string]string {
 	m := map[string]string{}
 	for _, kv := range list {
-		m[string(kv.Key)] = kv.Value.Emit()
+		m[string(kv.Key)] = kv.Value.String()
 	}
 	return m
 }
