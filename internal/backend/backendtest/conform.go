@@ -114,9 +114,9 @@ func same(t *testing.T, what string, want, got [][]float32) {
 // RunLaw demands that how sequences are cut into batches changes no bit of any
 // logits: alone and row by row, in chunks of 7 and 64, whole, and with others
 // beside in a random schedule, over pages of other sizes and orders. The model
-// is that of the seed.
-func RunLaw(t *testing.T, d backend.Device, seed uint64, poison func(backend.Runner)) {
-	m := NewRandom(200 + seed)
+// is that of the seed, its weights of the given formats, or of all.
+func RunLaw(t *testing.T, d backend.Device, seed uint64, poison func(backend.Runner), formats ...quant.Type) {
+	m := NewRandom(200+seed, formats...)
 	prompts := [][]int32{m.Tokens(70), m.Tokens(33), m.Tokens(97), m.Tokens(1)}
 	if seed%3 == 0 && !testing.Short() {
 		prompts[0] = m.Tokens(530) // over the bound of a span of keys, 512

@@ -130,7 +130,7 @@ func (m *Random) bias(n int) prog.WeightID {
 func (m *Random) decoder() {
 	p := m.Prog
 	p.Vocab = 17 + m.rng.IntN(150)
-	p.Embd = pick(m, 32, 64, 96, 256, 72, 33)
+	p.Embd = m.fit(pick(m, 32, 64, 96, 256, 72, 33))
 	x := m.buf("x", p.Embd, prog.TokenRows)
 	embd := m.matrix(p.Vocab, p.Embd)
 	m.op(prog.Embed{Out: x, W: embd, Scale: pick(m, float32(1), 1, 3.7)})
@@ -145,6 +145,15 @@ func (m *Random) decoder() {
 		head = m.matrix(p.Vocab, p.Embd)
 	}
 	m.op(prog.Head{In: h, W: head, Bias: m.bias(p.Vocab)})
+}
+
+// fit is a width that a model of one format can have in that format; with more
+// formats to choose from, any will do.
+func (m *Random) fit(width int) int {
+	if len(m.formats) == 1 && width%m.formats[0].BlockElems != 0 {
+		return 256
+	}
+	return width
 }
 
 func (m *Random) norm(in, out, add prog.BufID) {
@@ -179,7 +188,7 @@ func (m *Random) layer(x prog.BufID) {
 		m.op(prog.AddTo{Dst: x, Src: s})
 		m.norm(x, h, prog.NoBuf)
 	}
-	ffn := pick(m, 64, 96, 256, 512, 40)
+	ffn := m.fit(pick(m, 64, 96, 256, 512, 40))
 	gate, up := m.buf("gate", ffn, prog.TokenRows), m.buf("up", ffn, prog.TokenRows)
 	m.op(prog.Linear{In: h, Parts: []prog.LinearPart{m.part(h, gate), m.part(h, up)}})
 	m.op(prog.GateMul{Gate: gate, Up: up, Out: pick(m, gate, up), Act: pick(m, prog.SiLU, prog.GELU)})

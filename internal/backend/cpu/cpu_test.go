@@ -9,13 +9,18 @@ import (
 	"github.com/paddock-go/paddock/internal/backend/cpu"
 	"github.com/paddock-go/paddock/internal/backend/cpu/kern"
 	"github.com/paddock-go/paddock/internal/backend/ref"
+	"github.com/paddock-go/paddock/internal/quant"
 )
 
-// devices are all levels of this machine, with 1, 2 and 3 workers.
+// devices are all levels of this machine, with 1, 2 and 3 workers; of the
+// portable one, which is slow, 2 do.
 func devices() []*cpu.Device {
 	var list []*cpu.Device
 	for _, level := range kern.Supported() {
 		for threads := 1; threads <= 3; threads++ {
+			if level == kern.Portable && len(kern.Supported()) > 1 && threads != 2 {
+				continue
+			}
 			list = append(list, cpu.New(cpu.Options{Threads: threads, Level: &level}))
 		}
 	}
@@ -38,6 +43,15 @@ func TestLaw(t *testing.T) {
 		t.Run(fmt.Sprintf("%s/%d", d.Name(), d.Threads()), func(t *testing.T) {
 			backendtest.RunLaw(t, d, uint64(i), cpu.Poison)
 		})
+	}
+}
+
+// TestLawFormats is the law for each format alone, on the fastest level. The
+// seed's model has inner dimensions that blocks of 256 fit.
+func TestLawFormats(t *testing.T) {
+	d := cpu.New(cpu.Options{Threads: 2})
+	for _, f := range quant.Formats() {
+		t.Run(f.Name, func(t *testing.T) { backendtest.RunLaw(t, d, 4, cpu.Poison, f.Type) })
 	}
 }
 

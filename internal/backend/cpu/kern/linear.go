@@ -205,9 +205,7 @@ func (a *dotArgs) floats(elems int) []float32 {
 	return unsafe.Slice((*float32)(a.x), int(a.blocks)*elems)
 }
 
-func (a *dotArgs) scales() []float32 { return a.scalesOf(int(a.blocks)) }
-
-func (a *dotArgs) scalesOf(n int) []float32 { return unsafe.Slice((*float32)(a.d), n) }
+func (a *dotArgs) scales() []float32 { return unsafe.Slice((*float32)(a.d), int(a.blocks)) }
 
 func (a *dotArgs) blockSums() []int32 { return unsafe.Slice((*int32)(a.s), int(a.blocks)) }
 

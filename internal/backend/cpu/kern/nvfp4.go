@@ -37,6 +37,7 @@ func newNVFP4(index int) Format {
 		}
 		return t
 	}
+	take := func(a *dotArgs, b, lane int) quant.Taken { return get(a.panel(nvfp4Block)[b*nvfp4Block:], lane) }
 	return Format{
 		Type: f.Type, Act: f.Act, BlockElems: f.BlockElems, BlockBytes: nvfp4Block, index: index,
 		pack: func(dst, src []byte, lane int) {
@@ -54,17 +55,7 @@ func newNVFP4(index int) Format {
 				f.Layout.Values(dst[:64], &t)
 			}
 		},
-		dot: func(a *dotArgs) {
-			n := int(a.blocks)
-			w, x, d := a.panel(nvfp4Block), a.quants(64), a.scalesOf(2*n)
-			var acc [Lanes]float32
-			for b := range n {
-				for l := range acc {
-					t := get(w[b*nvfp4Block:(b+1)*nvfp4Block], l)
-					acc[l] = f.Layout.Add(acc[l], &t, x[64*b:64*b+64], d[2*b:2*b+2], nil)
-				}
-			}
-			*a.lanes() = acc
-		},
+		dot:  func(a *dotArgs) { dotTaken(a, &f, 1, take) },
+		dots: func(a *dotArgs) { dotTaken(a, &f, takenRows, take) },
 	}
 }

@@ -64,6 +64,9 @@ func newPlanes(t quant.Type, index, sub int, high bool, levels *[16]int8, offset
 		panic(fmt.Sprintf("kern: %v is no format of 256 values that can be taken apart", t))
 	}
 	p := &planes{*f.Layout, sub, high, levels, offset, factor}
+	take := func(a *dotArgs, b, lane int) quant.Taken {
+		return p.get(a.panel(p.bytes())[b*p.bytes():], lane)
+	}
 	return Format{
 		Type: t, Act: f.Act, BlockElems: 256, BlockBytes: p.bytes(), index: index,
 		pack: func(dst, src []byte, lane int) {
@@ -73,7 +76,8 @@ func newPlanes(t quant.Type, index, sub int, high bool, levels *[16]int8, offset
 			}
 		},
 		unpack: p.unpack,
-		dot:    p.dot,
+		dot:    func(a *dotArgs) { dotTaken(a, &f, 1, take) },
+		dots:   func(a *dotArgs) { dotTaken(a, &f, takenRows, take) },
 	}
 }
 
@@ -184,16 +188,4 @@ func (p *planes) unpack(dst []float32, panel []byte, lane int) {
 		t := p.get(panel, lane)
 		p.layout.Values(dst[:256], &t)
 	}
-}
-
-func (p *planes) dot(a *dotArgs) {
-	w, x, d := a.panel(p.bytes()), a.quants(256), a.scales()
-	var acc [Lanes]float32
-	for b := range d {
-		for l := range acc {
-			t := p.get(w[b*p.bytes():(b+1)*p.bytes()], l)
-			acc[l] = p.layout.Add(acc[l], &t, x[256*b:256*b+256], d[b:b+1], nil)
-		}
-	}
-	*a.lanes() = acc
 }

@@ -11,7 +11,7 @@ import (
 // rows one after another. Their blocks are taken apart as they are met, once
 // for up to takenRows rows of activations, and added by quant's own code, which
 // makes their results the definition's by construction. No memory is spent on
-// them beyond the file's size; they are several times slower than the others.
+// them beyond the file's size; they are a hundred times slower than the others.
 
 // takenRows is how many rows of activations one unpacking serves.
 const takenRows = 8
@@ -22,6 +22,11 @@ func taken(t quant.Type, index int) Format {
 	if !ok || f.Layout == nil {
 		panic(fmt.Sprintf("kern: %v can't be taken apart", t))
 	}
+	take := func(a *dotArgs, b, lane int) quant.Taken {
+		panel := a.panel(Lanes * f.BlockBytes)
+		at := lane*len(panel)/Lanes + b*f.BlockBytes
+		return f.Layout.Take(panel[at : at+f.BlockBytes])
+	}
 	return Format{
 		Type: t, Act: f.Act, BlockElems: f.BlockElems, BlockBytes: Lanes * f.BlockBytes,
 		index: index,
@@ -30,16 +35,15 @@ func taken(t quant.Type, index int) Format {
 			n := len(panel) / Lanes
 			f.Decode(dst[:n/f.BlockBytes*f.BlockElems], panel[lane*n:(lane+1)*n])
 		},
-		dot:  func(a *dotArgs) { dotTaken(a, &f, 1) },
-		dots: func(a *dotArgs) { dotTaken(a, &f, takenRows) },
+		dot:  func(a *dotArgs) { dotTaken(a, &f, 1, take) },
+		dots: func(a *dotArgs) { dotTaken(a, &f, takenRows, take) },
 	}
 }
 
-// dotTaken computes one panel and the given number of rows.
-func dotTaken(a *dotArgs, f *quant.Format, rows int) {
-	blocks := int(a.blocks)
-	panel := a.panel(Lanes * f.BlockBytes)
-	rowBytes, scales := blocks*f.BlockBytes, f.BlockElems/f.Act.BlockElems()
+// dotTaken computes one panel and the given number of rows; take takes block b
+// of a lane apart.
+func dotTaken(a *dotArgs, f *quant.Format, rows int, take func(a *dotArgs, b, lane int) quant.Taken) {
+	blocks, scales := int(a.blocks), f.BlockElems/f.Act.BlockElems()
 	var x [takenRows][]int8
 	var d, s [takenRows][]float32
 	for r := range rows {
@@ -50,10 +54,9 @@ func dotTaken(a *dotArgs, f *quant.Format, rows int) {
 		}
 	}
 	for l := range Lanes {
-		row := panel[l*rowBytes : (l+1)*rowBytes]
 		var acc [takenRows]float32
 		for b := range blocks {
-			blk := f.Layout.Take(row[b*f.BlockBytes : (b+1)*f.BlockBytes])
+			blk := take(a, b, l)
 			for r := range rows {
 				var sum []float32
 				if s[r] != nil {
