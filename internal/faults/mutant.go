@@ -60,6 +60,9 @@ func moduleRoot() (string, error) {
 	}
 }
 
+// indent sets the end of a command's output apart.
 func indent(s string) string {
+	const most = 3000
+	s = s[max(0, len(s)-most):]
 	return "        " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n        ")
 }

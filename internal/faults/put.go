@@ -52,7 +52,7 @@ func put(root string, m mutant) verdict {
 		return verdict{fmt.Errorf("the fault doesn't compile: %w", err), string(out)}
 	}
 	in := filepath.Join(root, filepath.FromSlash(m.pkg))
-	args := []string{"-test.run", "^" + m.test + "$", "-test.timeout", "60s"}
+	args := []string{"-test.run", "^" + m.test + "$", "-test.short", "-test.timeout", "60s"}
 	// A property that fails need not be made small, nor remembered in testdata.
 	if rapid := []string{"-rapid.nofailfile", "-rapid.shrinktime=0s"}; runs(in, binary, append(rapid, "-test.run", "^$")...) == nil {
 		args = append(args, rapid...)
