@@ -84,7 +84,7 @@ func TestUpstreamMidStream_FailureIsFailure(t *testing.T) {
 	}
 	lines := bufio.NewScanner(res.Body)
 	g.pass(4)
-	lines.Scan()
+	waitUntil(t, e, 4, "paddock_generation_tokens_total")
 	g.broken.Store(true)
 	g.pass(1)
 	for lines.Scan() {
