@@ -70,6 +70,32 @@ func TestEventsOverwriteTheOldest(t *testing.T) {
 	s.want(t, "paddock_events_dropped_total", 170)
 }
 
+func TestEventPagesAreBounded(t *testing.T) {
+	r := newTestRecorder(RecorderOptions{})
+	m := mustOpen(t, r, "m", nil, Chat)
+	for range 3000 {
+		m.Finish(finished(Chat, Live, 1))
+	}
+	wantPage(t, "by default", mustEvents(t, r, 10, 0), 0, 10, 10+DefaultEventPage)
+	wantPage(t, "below 0", mustEvents(t, r, 10, -5), 0, 10, 10+DefaultEventPage)
+	wantPage(t, "at most", mustEvents(t, r, 10, 5000), 0, 10, 10+MaxEventPage)
+}
+
+// A page that writers overtake between two chunks ends there.
+func TestOvertakenPagesEndEarly(t *testing.T) {
+	r := newTestRecorder(RecorderOptions{Events: 100})
+	m := mustOpen(t, r, "m", nil, Chat)
+	for range 150 {
+		m.Finish(finished(Chat, Live, 1))
+	}
+	var chunk [eventChunk]event
+	for from, want := range map[uint64]int{0: 0, 49: 0, 50: 64, 100: 50, 149: 1, 150: 0} {
+		if n := r.events.more(from, chunk[:]); n != want {
+			t.Errorf("%d events from %d, want %d", n, from, want)
+		}
+	}
+}
+
 // The numbers that were dropped count once, however many readers ask for them, in whatever order.
 func TestDroppedEventsCountOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
