@@ -15,20 +15,48 @@ import (
 	"github.com/paddock-go/paddock/metrics"
 )
 
-// serve puts the embedded model behind the API and makes a client for it.
-func serve(t *testing.T, o paddock.Options, h paddock.HandlerOptions) (*paddock.Engine, *openai.Client) {
+// rig is the embedded model behind the API, with its page and events, in the test's
+// own process.
+type rig struct {
+	eng    *paddock.Engine
+	rec    *metrics.Recorder
+	mux    *http.ServeMux
+	target string // its address
+	client *openai.Client
+}
+
+// newRig serves until the test ends; then the page is held to the strict parser.
+func newRig(t *testing.T, o paddock.Options, h paddock.HandlerOptions, r metrics.RecorderOptions) *rig {
 	t.Helper()
-	o.Name, o.Metrics = "demo", metrics.NewRecorder(metrics.RecorderOptions{})
-	eng, err := paddock.OpenFS(demo.Files, demo.Name, o)
-	if err != nil {
+	rig := &rig{rec: metrics.NewRecorder(r), mux: http.NewServeMux()}
+	o.Name, o.Metrics = "demo", rig.rec
+	var err error
+	if rig.eng, err = paddock.OpenFS(demo.Files, demo.Name, o); err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(paddock.NewHandlerWith(eng, h))
+	page := metrics.HandlerOptions{Recorder: rig.rec, VLLM: true, Runtime: true}
+	rig.mux.Handle("/", paddock.NewHandlerWith(rig.eng, h))
+	rig.mux.Handle("/metrics", metrics.HandlerFor(page))
+	rig.mux.Handle("/api/", metrics.APIHandler(page))
+	server := httptest.NewServer(rig.mux)
+	rig.target = strings.TrimPrefix(server.URL, "http://")
 	client := openai.NewClient(
 		option.WithBaseURL(server.URL+"/v1/"), option.WithAPIKey("sesame"), option.WithMaxRetries(0), option.WithHTTPClient(server.Client()),
 	)
-	t.Cleanup(func() { server.Close(); eng.Close() })
-	return eng, &client
+	rig.client = &client
+	t.Cleanup(func() {
+		checkOpenMetrics(t, server.URL+"/metrics")
+		server.Close()
+		rig.eng.Close()
+	})
+	return rig
+}
+
+// serve is a rig for tests of the API alone.
+func serve(t *testing.T, o paddock.Options, h paddock.HandlerOptions) (*paddock.Engine, *openai.Client) {
+	t.Helper()
+	r := newRig(t, o, h, metrics.RecorderOptions{})
+	return r.eng, r.client
 }
 
 const question = "Hello! Can you please tell me: what does paddock_kv_pages_used count?"
