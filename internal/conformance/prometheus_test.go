@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net/http"
-	"os/exec"
 	"slices"
 	"sync"
 	"testing"
@@ -52,7 +50,7 @@ func bucket(seconds float64) int {
 // TestPrometheus lets a real Prometheus scrape the server while it is under load:
 // what it knows afterwards is what the clients saw.
 func TestPrometheus(t *testing.T) {
-	promtool := tool(t, "promtool")
+	tool(t, "prometheus")
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	target := startServer(t, "--max-batch", "16")
@@ -114,20 +112,7 @@ func TestPrometheus(t *testing.T) {
 	if v := p.must(t, ctx, fmt.Sprintf(`min_over_time(up{job="paddock"}[%ds])`, window)); v != 1 {
 		t.Error("a scrape failed under load")
 	}
-	checkPage(t, ctx, promtool, "http://"+target+"/metrics")
-}
-
-// checkPage holds a page to promtool: no error, and no advice either.
-func checkPage(t *testing.T, ctx context.Context, promtool, url string) {
-	t.Helper()
-	res, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	c := exec.CommandContext(ctx, promtool, "check", "metrics")
-	c.Stdin = res.Body
-	if out, err := c.CombinedOutput(); err != nil || len(out) != 0 {
-		t.Errorf("promtool check metrics: %v\n%s", err, out)
+	if advice := lint(t, target); advice != "" {
+		t.Errorf("promtool check metrics: %s", advice)
 	}
 }
