@@ -33,7 +33,7 @@ func post(t *testing.T, ctx context.Context, url, body string) *http.Response {
 // waitUntil scrapes until a sum of samples is there.
 func waitUntil(t *testing.T, e *engine.Engine, want float64, name string, labels ...string) []series {
 	t.Helper()
-	for limit := time.Now().Add(20 * time.Second); time.Now().Before(limit); time.Sleep(time.Millisecond) {
+	for limit := time.Now().Add(10 * time.Second); time.Now().Before(limit); time.Sleep(time.Millisecond) {
 		if p := page(t, e.Metrics()); sum(p, name, labels...) == want {
 			return p
 		}

@@ -8,19 +8,21 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // verdict is what became of a fault: err is nil if its test turned red.
 type verdict struct {
-	err    error
-	output string // of the compiler or the test
+	err         error
+	output      string        // of the compiler or the test
+	build, test time.Duration // what each took
 }
 
 func (v verdict) String() string {
 	if v.err != nil {
 		return "NOT SHOWN: " + v.err.Error()
 	}
-	return "red"
+	return fmt.Sprintf("red (build %.1f s, test %.1f s)", v.build.Seconds(), v.test.Seconds())
 }
 
 // put builds the test with the fault in it and runs it. Building and running are
@@ -48,9 +50,11 @@ func put(root string, m mutant) verdict {
 
 	build := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, "./"+m.pkg)
 	build.Dir = root
+	start := time.Now()
 	if out, err := build.CombinedOutput(); err != nil {
-		return verdict{fmt.Errorf("the fault doesn't compile: %w", err), string(out)}
+		return verdict{err: fmt.Errorf("the fault doesn't compile: %w", err), output: string(out)}
 	}
+	built := time.Now()
 	in := filepath.Join(root, filepath.FromSlash(m.pkg))
 	args := []string{"-test.run", "^" + m.test + "$", "-test.short", "-test.timeout", "60s"}
 	// A property that fails need not be made small, nor remembered in testdata.
@@ -70,7 +74,7 @@ func put(root string, m mutant) verdict {
 	default:
 		err = nil
 	}
-	return verdict{err, string(out)}
+	return verdict{err, string(out), built.Sub(start), time.Since(built)}
 }
 
 // runs tells whether a command succeeds.
