@@ -291,9 +291,9 @@ func keepBusy(eng *paddock.Engine) (end func()) {
 				if k%5 == 4 {
 					time.AfterFunc(5*time.Millisecond, hangUp)
 				}
-				_, _ = eng.Complete(one, paddock.Request{Prompt: fmt.Sprintf("%d counts to %d", i, k), MaxTokens: 40, IgnoreEOS: true, N: 1 + k%2})
+				_, _ = eng.Complete(one, paddock.Request{Prompt: fmt.Sprintf("%d counts to %d", i, k), MaxTokens: 24, IgnoreEOS: true, N: 1 + k%2})
 				hangUp()
-				time.Sleep(10 * time.Millisecond) // what is under test is the page, not the engine
+				time.Sleep(40 * time.Millisecond) // what is under test is the page, not the engine
 			}
 		})
 	}
