@@ -31,20 +31,25 @@ type life struct {
 // lives draws requests that end in every way there is: stop, length, an error of
 // their own, cancelled while queued, prefilling or decoding, preempted, refused,
 // given up by their reader, never read.
-func lives(t *rapid.T, context int) []life {
-	shared := prompt(64, 77)
+//
+// In a crowd all come at once and want much, so that pages run out.
+func lives(t *rapid.T, context int, crowd bool) []life {
+	shared, late, most, kinds := prompt(64, 77), 1000, 40, []string{"length", "stop", "cancel", "leave", "stall", "error", "context", "pages", "invalid"}
+	if crowd {
+		late, most, kinds = 0, 100, []string{"length", "length", "cancel"}
+	}
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) life {
 		seed := rapid.Uint64Range(0, 1<<20).Draw(t, "seed")
-		l := life{read: -1, after: time.Duration(rapid.IntRange(0, 1000).Draw(t, "after")) * time.Microsecond}
+		l := life{read: -1, after: time.Duration(rapid.IntRange(0, late).Draw(t, "after")) * time.Microsecond}
 		tokens := prompt(rapid.IntRange(1, 60).Draw(t, "prompt"), seed)
 		if rapid.Bool().Draw(t, "shares a prefix") {
 			tokens = append(append([]int32{}, shared[:rapid.IntRange(0, 64).Draw(t, "shared")]...), tokens...)
 		}
-		l.r = Request{Tokens: tokens, MaxTokens: rapid.IntRange(1, 100).Draw(t, "max"), N: rapid.IntRange(0, 3).Draw(t, "n"),
+		l.r = Request{Tokens: tokens, MaxTokens: rapid.IntRange(max(1, most-30), most).Draw(t, "max"), N: rapid.IntRange(0, 3).Draw(t, "n"),
 			Priority: rapid.IntRange(0, 2).Draw(t, "priority"), Origin: metrics.Origin(rapid.IntRange(0, metrics.NumOrigins-1).Draw(t, "origin")),
 			Sampling: Sampling{Temperature: 1, Seed: new(int64(seed)), LogitBias: map[int32]float32{31: -100}}}
 		l.edge = rapid.Bool().Draw(t, "edge")
-		switch rapid.SampledFrom([]string{"length", "stop", "cancel", "leave", "stall", "error", "context", "pages", "invalid"}).Draw(t, "life") {
+		switch rapid.SampledFrom(kinds).Draw(t, "life") {
 		case "stop":
 			l.r.StopTokens = []int32{1, 2, 3, 4, 5}
 		case "cancel":
@@ -118,11 +123,15 @@ func TestBooksBalanceAtEveryScrape(t *testing.T) {
 		rec := metrics.NewRecorder(metrics.RecorderOptions{})
 		page := metrics.HandlerFor(metrics.HandlerOptions{Recorder: rec, VLLM: true, Auth: metrics.AuthOff})
 		o := Options{Metrics: rec, MaxContext: context, StallTimeout: 5 * time.Millisecond,
-			KVPages: rapid.IntRange(36, 80).Draw(rt, "pages"), Spec: Spec{NGram: rapid.IntRange(0, 3).Draw(rt, "draft")},
-			Limits: sched.Limits{MaxSequences: rapid.IntRange(3, 8).Draw(rt, "batch"), MaxTokens: rapid.IntRange(8, 64).Draw(rt, "rows"),
+			KVPages: rapid.IntRange(36, 50).Draw(rt, "pages"), Spec: Spec{NGram: rapid.IntRange(0, 3).Draw(rt, "draft")},
+			Limits: sched.Limits{MaxSequences: rapid.IntRange(4, 8).Draw(rt, "batch"), MaxTokens: rapid.IntRange(8, 64).Draw(rt, "rows"),
 				MaxQueue: rapid.IntRange(4, 30).Draw(rt, "queue")}}
-		m := &fakeModel{nan: 31, delay: time.Duration(rapid.IntRange(0, 200).Draw(rt, "step")) * time.Microsecond}
-		all := lives(rt, context)
+		m := &fakeModel{nan: 31, delay: rapid.SampledFrom([]time.Duration{0, 0, 50 * time.Microsecond}).Draw(rt, "step")}
+		crowd := rapid.Bool().Draw(rt, "crowd")
+		if crowd {
+			o.Limits.MaxSequences, o.Limits.MaxTokens = 8, 64
+		}
+		all := lives(rt, context, crowd)
 		drain := rapid.IntRange(0, 9).Draw(rt, "drain") == 0
 		broken := rapid.IntRange(0, 19).Draw(rt, "broken") == 0
 
