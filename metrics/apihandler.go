@@ -98,8 +98,6 @@ func (h *apiHandler) write(w http.ResponseWriter, req *http.Request, answer any,
 	case errors.As(err, &badRange):
 		refuse(w, http.StatusBadRequest, "invalid_request", badRange.Problem)
 		return
-	case req.Context().Err() != nil: // nobody reads the answer
-		return
 	default:
 		refuse(w, http.StatusInternalServerError, "internal_error", "the answer could not be made")
 		return
@@ -126,7 +124,11 @@ func answerEvents(r *Recorder, req *http.Request, q query) (any, error) {
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	return r.Events(req.Context(), since, int(limit), time.Duration(wait)*time.Millisecond)
+	page, err := r.Events(req.Context(), since, int(limit), time.Duration(wait)*time.Millisecond)
+	if err != nil && req.Context().Err() != nil {
+		err = nil // the reader has gone and reads nothing, or the server stops and the reader is still there
+	}
+	return page, err
 }
 
 const (

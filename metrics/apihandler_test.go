@@ -173,8 +173,8 @@ func TestAPIWaits(t *testing.T) {
 		time.Sleep(time.Second)
 		leave()
 		<-done
-		if w.Body.Len() != 0 || time.Since(start) != 22500*time.Millisecond {
-			t.Errorf("a reader that had left after %v got %s", time.Since(start), w.Body)
+		if w.Body.String() != `{"next":1,"dropped":0,"events":[]}`+"\n" || time.Since(start) != 22500*time.Millisecond {
+			t.Errorf("a poll that was ended after %v got %s", time.Since(start), w.Body)
 		}
 		if r.Faults() != 0 {
 			t.Errorf("%d faults", r.Faults())

@@ -33,7 +33,10 @@ func run(ctx context.Context, c *config, out io.Writer) error {
 	// their page.
 	var api latest
 	api.set(http.HandlerFunc(whileLoading))
+	polls, endPolls := context.WithCancel(context.Background())
+	defer endPolls()
 	srv := &http.Server{
+		BaseContext:       func(net.Listener) context.Context { return polls },
 		Handler:           routes(rec, c, &api),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -68,7 +71,9 @@ func run(ctx context.Context, c *config, out io.Writer) error {
 	if err := eng.Drain(limit); err != nil {
 		log.Warn("some requests were cancelled", "err", err)
 	}
-	// The engine holds nothing any more: what is left is to write the last bytes.
+	// The engine holds nothing any more: what is left is to write the last bytes, and
+	// to send those home who wait for events.
+	endPolls()
 	flush, cancelFlush := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancelFlush()
 	if err := srv.Shutdown(flush); err != nil && !errors.Is(err, context.DeadlineExceeded) {
