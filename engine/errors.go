@@ -131,9 +131,7 @@ func failReason(err error) metrics.FailReason {
 		return metrics.NoFail
 	case errors.As(err, &long):
 		return metrics.ContextLength
-	case errors.As(err, &pages):
-		return metrics.OutOfPages
-	case errors.As(err, &request), errors.Is(err, ErrNoChat):
+	case errors.As(err, &request), errors.As(err, &pages), errors.Is(err, ErrNoChat):
 		return metrics.InvalidRequest
 	case errors.As(err, &queue):
 		return metrics.QueueFull

@@ -18,39 +18,40 @@ import (
 
 // Submit checks r, queues it and returns its stream. A metrics.Record in ctx
 // becomes this request's; when several are submitted under one record, as for a
-// batch of prompts, the others are requests of their own in the metrics. The
-// request ends when ctx does, wherever it is by then. Whoever gets a stream reads
-// it to its end or closes it.
+// batch of prompts, the first that is taken has it and the others are requests of
+// their own in the metrics. The request ends when ctx does, wherever it is by
+// then. Whoever gets a stream reads it to its end or closes it.
 //
 // Errors, beside ctx's own: *RequestError, *ContextError, *PagesError,
 // *QueueFullError, *DeviceError, ErrNoChat, ErrDraining, ErrClosed.
 func (e *Engine) Submit(ctx context.Context, r Request) (*Stream, error) {
 	rec := metrics.FromContext(ctx)
-	owned := rec == nil || !rec.Claim()
-	if owned {
-		rec = &metrics.Record{Operation: metrics.TextCompletion, Tenant: strings.Clone(r.Tenant)}
-		if r.Messages != nil {
-			rec.Operation = metrics.Chat
-		}
-		if int(r.Origin) < metrics.NumOrigins { // else submit refuses it
-			rec.Origin = r.Origin
-		}
+	operation, origin := metrics.TextCompletion, metrics.Live
+	if r.Messages != nil {
+		operation = metrics.Chat
 	}
-	if !owned {
-		rec.Hold() // until the loop lets it go: the edge may be gone before
-		if rec.Tenant == "" {
-			rec.Tenant = strings.Clone(r.Tenant)
-		}
+	if int(r.Origin) < metrics.NumOrigins { // else submit refuses it
+		origin = r.Origin
+	}
+	owned := rec == nil || !e.model.Claim(rec)
+	if owned {
+		rec = &metrics.Record{Operation: operation, Origin: origin}
+	} else {
+		rec.Suppose(operation, origin)
+	}
+	if rec.Tenant == "" {
+		rec.Tenant = strings.Clone(r.Tenant)
 	}
 	rec.MaxTokens = max(r.MaxTokens, 0)
 	ctx = e.model.Begin(ctx, rec)
 	s, err := e.submit(ctx, &r, rec, owned)
 	if err != nil {
-		rec.Fail = failReason(err)
+		reason := failReason(err)
 		if owned {
+			rec.Fail = reason
 			e.model.Finish(rec)
 		} else {
-			rec.Release()
+			rec.Refuse(reason)
 		}
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/paddock-go/paddock/internal/access"
 )
@@ -32,7 +33,7 @@ func (o *HandlerOptions) Validate() error {
 	switch {
 	case int(o.Auth) >= len(needs):
 		return fmt.Errorf("metrics: HandlerOptions.Auth is %d, give AuthDefault, AuthOn or AuthOff", o.Auth)
-	case o.Auth == AuthOn && o.Key == "":
+	case o.Auth == AuthOn && strings.TrimSpace(o.Key) == "":
 		return errors.New("metrics: access is on without a key, so that nobody could read; give a key, or turn access off")
 	}
 	return nil

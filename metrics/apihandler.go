@@ -113,6 +113,7 @@ func (h *apiHandler) write(w http.ResponseWriter, req *http.Request, answer any,
 	header.Set("Content-Length", strconv.Itoa(len(body)+1))
 	header.Set("Cache-Control", "no-store")
 	if req.Method == http.MethodGet {
+		patience(w)
 		w.Write(append(body, '\n')) // an error is the reader's having gone
 	}
 }

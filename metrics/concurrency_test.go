@@ -165,7 +165,7 @@ func BenchmarkFinish(b *testing.B) {
 				wg.Go(func() {
 					rec := finished(Chat, Live, 20)
 					for range b.N / goroutines {
-						rec.done.Store(false)
+						rec.held.word.Store(0)
 						m.Finish(rec)
 					}
 				})

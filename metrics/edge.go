@@ -36,7 +36,7 @@ func newEdge(r *Recorder, w http.ResponseWriter, req *http.Request, counted bool
 	ctx, rec := req.Context(), FromContext(req.Context())
 	if rec == nil {
 		rec, e.own = &e.record, &e.record
-		rec.Arrival = e.arrival
+		rec.Arrival, rec.undecided = e.arrival, counted
 		rec.take(req)
 		ctx = NewContext(ctx, rec)
 	}
@@ -88,12 +88,12 @@ func (e *edge) end(outer *http.Request, stats *httpStats, aborted bool) {
 // early finishes the record just before the write that completes a body of declared length, so that a scrape after the reply's last
 // byte includes the request. While somebody holds the record, it is not complete.
 func (e *edge) early() {
-	if e.own == nil || !e.own.free() {
+	if e.own == nil || !e.own.begun.Load() || !e.own.held.finishFree() {
 		return
 	}
 	defer e.r.guard("http")
 	e.own.seen = e.facts(routeName(e.req.Pattern), false)
-	e.own.conclude()
+	e.own.end()
 }
 
 // facts is what the reply says about the request.

@@ -131,7 +131,7 @@ func lostClient(err error) bool {
 // inference request's reply is among it.
 func (e *edge) ReadFrom(src io.Reader) (int64, error) {
 	e.began(http.StatusOK)
-	if e.own != nil && e.own.begun.Load() && !e.own.done.Load() {
+	if e.own != nil && e.own.begun.Load() && !e.own.over() {
 		return io.Copy(struct{ io.Writer }{e}, src)
 	}
 	n, err := io.Copy(e.w, src) // an error may be src's own

@@ -206,7 +206,7 @@ func TestTracedFinishAllocatesNothing(t *testing.T) {
 		m := mustOpen(t, r, "m", nil, Chat)
 		rec := traced(9, 30*ms)
 		if n := testing.AllocsPerRun(1000, func() {
-			rec.done.Store(false)
+			rec.held.word.Store(0)
 			m.Finish(rec)
 		}); n != 0 {
 			t.Errorf("native %v: %v allocations", native, n)
@@ -276,7 +276,7 @@ func BenchmarkFinishTraced(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				rec.done.Store(false)
+				rec.held.word.Store(0)
 				m.Finish(rec)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -125,6 +126,7 @@ func (h *MetricsHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		header.Set("Content-Encoding", "gzip")
 	}
 	if req.Method == http.MethodGet {
+		patience(w)
 		w.Write(page) // an error is the reader's having gone
 	}
 }
@@ -186,4 +188,12 @@ func refuse(w http.ResponseWriter, status int, kind, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	w.Write(append(body, '\n'))
+}
+
+// maxPatience is how long a reader may take for an answer. One that stops reading would hold a goroutine and a page's memory for good.
+const maxPatience = 30 * time.Second
+
+// patience bounds the time that w's reader may take from now on.
+func patience(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(maxPatience)) // a writer that knows no deadlines has no slow readers
 }

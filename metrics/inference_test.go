@@ -15,8 +15,7 @@ import (
 
 // answered is what an engine does for a request under an edge: it takes the record, makes tokens, and gives it back.
 func answered(rec *Record) {
-	rec.Hold()
-	rec.Claim()
+	rec.held.claim()
 	rec.Queued, rec.Scheduled = rec.Arrival, rec.Arrival
 	rec.Open(1)
 	rec.Token(0, rec.Arrival, 3)
@@ -142,8 +141,8 @@ func TestHowInferenceRoutesEnd(t *testing.T) {
 					}()
 					h.ServeHTTP(w, req)
 				}()
-				if rec.Fail != c.want || rec.Status != c.status || !rec.done.Load() || !strings.HasPrefix(rec.ID, "req-") {
-					t.Errorf("fail %q, status %d, done %v, id %q; want %q, %d", rec.Fail, rec.Status, rec.done.Load(), rec.ID, c.want, c.status)
+				if rec.Fail != c.want || rec.Status != c.status || !rec.over() || !strings.HasPrefix(rec.ID, "req-") {
+					t.Errorf("fail %q, status %d, done %v, id %q; want %q, %d", rec.Fail, rec.Status, rec.over(), rec.ID, c.want, c.status)
 				}
 				if want := map[bool]string{true: "/{$}"}[instrumented]; rec.Route != want {
 					t.Errorf("route %q, want %q", rec.Route, want)
@@ -174,7 +173,7 @@ func TestFinishedBeforeTheLastByte(t *testing.T) {
 		var rec *Record
 		below := &spyWriter{ResponseRecorder: httptest.NewRecorder()}
 		below.sees = func(sent int) {
-			if done := rec.done.Load(); done != (sent == 6) {
+			if done := rec.over(); done != (sent == 6) {
 				t.Errorf("%s: done is %v before byte %d of 6 was on its way", how, done, sent)
 			}
 		}
@@ -263,7 +262,7 @@ func TestHandlerOutlivesItsEdge(t *testing.T) {
 		s := scrapeOf(t, r)
 		s.want(t, "paddock_request_failure_total{"+base(Chat, "m", Live)+`,class="5xx",reason="deadline"}`, 1)
 		s.want(t, "paddock_num_requests_in_flight", 0)
-		if !rec.done.Load() {
+		if !rec.over() {
 			t.Errorf("%s: not finished", who)
 		}
 	}
@@ -286,8 +285,8 @@ func TestLastOneEndsTheRecord(t *testing.T) {
 		}
 		all.Go(func() { rec.leave(edgeFacts{status: 404, fail: NotFound}) })
 		all.Wait()
-		if !rec.done.Load() || rec.Status != 404 || rec.Fail != NotFound {
-			t.Fatalf("done %v, status %d, fail %q", rec.done.Load(), rec.Status, rec.Fail)
+		if !rec.over() || rec.Status != 404 || rec.Fail != NotFound {
+			t.Fatalf("done %v, status %d, fail %q", rec.over(), rec.Status, rec.Fail)
 		}
 	}
 	s := scrapeOf(t, r)

@@ -110,9 +110,6 @@ func (h *inferenceRoute) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	if !rec.begun.Load() {
 		rec.Operation = h.op
-		if rec.ID == "" {
-			rec.ID = newID()
-		}
 	}
 	inner := req.WithContext(h.m.Begin(req.Context(), rec))
 	defer func() {

@@ -170,7 +170,7 @@ func TestRecordOfARequest(t *testing.T) {
 	own := &Record{Edge: true}
 	ctx := m.Begin(context.Background(), own)
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil).WithContext(ctx))
-	if rec != own || own.done.Load() {
+	if rec != own || own.over() {
 		t.Error("another edge's record was replaced, or finished")
 	}
 	scrapeOf(t, r).want(t, `http_requests_total{handler="none",method="GET",status="2xx"}`, 2)
@@ -202,7 +202,7 @@ func TestRecorderThatIsDeaf(t *testing.T) {
 	m = mustOpen(t, quiet, "m", nil, Chat)
 	var rec *Record
 	served(InstrumentHTTP(quiet, InferenceRoute(m, Chat, http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) { rec = FromContext(req.Context()) }))), "GET", "/", "")
-	if rec == nil || !rec.done.Load() || quiet.http.routes.Load() != nil {
+	if rec == nil || !rec.over() || quiet.http.routes.Load() != nil {
 		t.Errorf("record %v", rec)
 	}
 }

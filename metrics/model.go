@@ -13,14 +13,15 @@ import (
 // Model is a loaded model's handle: what an engine and its edges push to. Its methods may be called from any number of
 // goroutines at once; a nil *Model, and a model of [Off], record nothing.
 type Model struct {
-	name   string
-	rec    *Recorder
-	source Source
-	serves [NumOperations]bool
-	ledger *ledger // nil: no metrics
-	closed atomic.Bool
-	index  int // among the recorder's open models: the least that was free
-	opened time.Time
+	name            string
+	rec             *Recorder
+	source          Source
+	serves          [NumOperations]bool
+	ledger          *ledger // nil: no metrics
+	closing, closed atomic.Bool
+	pending         atomic.Int64 // records that have begun and aren't finished
+	index           int          // among the recorder's open models: the least that was free
+	opened          time.Time
 
 	vllm      atomic.Pointer[vllmBook]   // nil: no vLLM view
 	observers atomic.Pointer[[]Observer] // of the StatLoggers; nil: none
@@ -111,11 +112,16 @@ func (m *Model) Recorder() *Recorder {
 }
 
 // Close takes the model's series off the page and frees its name. When it returns, the source isn't read any more and won't be
-// again. Closing twice, and pushing to a closed model, do nothing.
+// again. Requests whose edges are about to finish them are waited for, at most a second, so that rollups and StatLoggers have them.
+// Closing twice, and pushing to a closed model, do nothing.
 func (m *Model) Close() error {
-	if m == nil || m.rec.off || m.closed.Swap(true) {
+	if m == nil || m.rec.off || m.closing.Swap(true) {
 		return nil
 	}
+	for tries := 0; m.pending.Load() > 0 && tries < 1000; tries++ {
+		time.Sleep(time.Millisecond)
+	}
+	m.closed.Store(true)
 	r := m.rec
 	r.scrape.Lock()
 	defer r.scrape.Unlock()
@@ -187,6 +193,10 @@ func (m *Model) Begin(ctx context.Context, rec *Record) context.Context {
 	if rec.Arrival == 0 {
 		rec.Arrival = m.rec.Now()
 	}
+	if rec.Edge && rec.ID == "" {
+		rec.ID = newID()
+	}
+	m.pending.Add(1)
 	m.rec.InFlight(1)
 	if FromContext(ctx) != rec {
 		ctx = NewContext(ctx, rec)
@@ -194,16 +204,28 @@ func (m *Model) Begin(ctx context.Context, rec *Record) context.Context {
 	return m.rec.startSpan(ctx, rec)
 }
 
-// Finish records the end of a request, once: a second call with the same record does nothing. It stamps Finished if nobody
+// Finish records the end of a request, once: a second call with the same record does nothing. A record that has begun is recorded
+// under the model that it is of, whichever m is. It stamps Finished if nobody
 // did. It allocates nothing but for a span's end, takes no lock that a scrape takes, and keeps nothing of rec but the strings that events show. A
 // request that failed before it reached the engine (Fail set, no stamps but Arrival) is recorded under the model that owns its route.
 func (m *Model) Finish(rec *Record) {
-	if m == nil || rec == nil || rec.done.Swap(true) {
+	if rec == nil {
 		return
 	}
+	if rec.begun.Load() {
+		m = rec.Model
+	}
+	if m != nil && rec.held.finish() {
+		m.finish(rec)
+	}
+}
+
+// finish records the end of a request, of which the caller has made sure that it is recorded nowhere else.
+func (m *Model) finish(rec *Record) {
 	defer m.rec.guard("finish")
 	if rec.begun.Load() {
 		m.rec.InFlight(-1) // before an event tells of its end
+		defer m.pending.Add(-1)
 	}
 	if rec.Finished == 0 {
 		rec.Finished = m.rec.Now()

@@ -136,7 +136,7 @@ func TestRecordingAllocatesNothing(t *testing.T) {
 	}
 	rec := new(Record)
 	if n := testing.AllocsPerRun(100, func() {
-		rec.done.Store(false)
+		rec.held.word.Store(0)
 		rec.Arrival, rec.Queued, rec.Scheduled, rec.First, rec.Finished = r.Now(), r.Now(), r.Now(), 0, 0
 		rec.Open(1)
 		rec.Token(0, r.Now(), 1)

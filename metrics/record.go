@@ -18,7 +18,7 @@ import (
 //	Arrival ≤ Queued ≤ Scheduled ≤ First ≤ Last ≤ Finished
 //
 // A Record has one owner at a time: the edge until Submit, the engine until the stream has ended, then the edge again. It
-// isn't safe for concurrent use, Claim aside, and must not be copied after first use.
+// isn't safe for concurrent use where nothing else is said, and must not be copied after first use.
 type Record struct {
 	Operation Operation
 	Origin    Origin
@@ -63,12 +63,12 @@ type Record struct {
 	Finish FinishReason // of a success; NoFinish counts as Stop
 	Fail   FailReason   // why it failed, also after streaming began
 
-	one     [1]Choice   // what Choices is for a single choice, so that the common request allocates nothing
-	claimed atomic.Bool // an engine fills it
-	begun   atomic.Bool // Begin has taken it
-	done    atomic.Bool // Finish has counted it
-	span    trace.Span  // nil: none
-	began   time.Time   // time of day at Arrival, where there is a span
+	one       [1]Choice   // what Choices is for a single choice, so that the common request allocates nothing
+	begun     atomic.Bool // Begin has taken it
+	undecided bool        // InstrumentHTTP made it: no route has said the operation
+	refused   bool        // Fail is the reason of an engine that didn't take it
+	span      trace.Span  // nil: none
+	began     time.Time   // time of day at Arrival, where there is a span
 
 	countedBy *Recorder // InstrumentHTTP of that one has the request
 	seen      edgeFacts // what the edge knows of the reply; read once nobody fills the record any more
@@ -115,9 +115,16 @@ func (r *Record) Token(choice int, now time.Duration, tokens int) {
 	c.Tokens += tokens
 }
 
-// Claim says whether the caller is the first to fill the record. One request under an edge may be submitted in several parts; the
-// first takes the edge's record, the others are requests of their own. Safe for concurrent use.
-func (r *Record) Claim() bool { return !r.claimed.Swap(true) }
+// Suppose says what the request turns out to be: its operation where no route has said it, and its origin where the edge found none. An
+// engine says so of what it is asked for, before it begins the record.
+func (r *Record) Suppose(op Operation, or Origin) {
+	if r.undecided && !r.begun.Load() {
+		r.Operation = op
+	}
+	if r.Origin == Live {
+		r.Origin = or
+	}
+}
 
 type contextKey struct{}
 

@@ -119,10 +119,10 @@ func (f *frontend) say(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", strconv.Itoa(int(full.RetryAfter.Seconds())))
 		http.Error(w, err.Error(), http.StatusTooManyRequests)
 		return
-	case errors.As(err, new(*paddock.RequestError)), errors.As(err, new(*paddock.ContextError)):
+	case errors.As(err, new(*paddock.RequestError)), errors.As(err, new(*paddock.ContextError)), errors.As(err, new(*paddock.PagesError)):
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
-	case err != nil: // draining, closed, too large for the pages there are, a device that failed
+	case err != nil: // draining, closed, a device that failed
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}

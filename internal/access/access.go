@@ -40,9 +40,11 @@ func Loopback(r *http.Request) bool {
 }
 
 // Key tells whether a request brings key in "Authorization: Bearer …". The scheme
-// is compared without case, the key in constant time whatever its length. An
-// empty key is never brought. Safe for concurrent use.
+// is compared without case, the key in constant time whatever its length. White
+// space around either doesn't count, since files that keep keys end in a newline;
+// an empty key is never brought. Safe for concurrent use.
 func Key(r *http.Request, key string) bool {
+	key = strings.TrimSpace(key)
 	scheme, got, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !ok || key == "" || !strings.EqualFold(scheme, "Bearer") {
 		return false

@@ -1,6 +1,9 @@
 package access
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+)
 
 // Need says who must bring the key.
 type Need uint8
@@ -15,7 +18,7 @@ const (
 // Rule is who may call. The zero value admits this machine alone.
 type Rule struct {
 	Need        Need
-	Key         string // "": nobody can bring it
+	Key         string // blank: nobody can bring it
 	BehindProxy bool   // a proxy is trusted: no peer counts as this machine
 }
 
@@ -36,7 +39,7 @@ func (u Rule) Ask(r *http.Request) Answer {
 		u.Need == Network && !u.BehindProxy && Loopback(r),
 		Key(r, u.Key):
 		return Admitted
-	case u.Key == "":
+	case strings.TrimSpace(u.Key) == "":
 		return NoKey
 	}
 	return KeyWanted

@@ -125,6 +125,9 @@ const linger = time.Second
 func (x *exchange) tooLarge() *refusal {
 	x.w.Header().Set("Connection", "close")
 	_ = x.rc.SetReadDeadline(time.Now().Add(linger))
+	if x.r.Header.Get("Expect") == "" { // who waits to be asked for the body has not sent it
+		_, _ = io.Copy(io.Discard, x.r.Body) // an error is the end of the time, or of the client
+	}
 	return &refusal{
 		reason: metrics.TooLarge, kind: "invalid_request_error", code: "body_too_large",
 		message: "the body is larger than 8 MiB",
@@ -173,7 +176,9 @@ func (x *exchange) reply(status int, v any) {
 func (x *exchange) finish(status int) {
 	if x.rec != nil && !x.ended {
 		x.ended = true
-		x.rec.Status = status
+		if x.rec.Status = status; status == metrics.Disconnect.Status() {
+			x.rec.Status = 0 // whoever is gone gets none
+		}
 		x.h.e.MetricsModel().Finish(x.rec)
 	}
 }

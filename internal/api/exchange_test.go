@@ -55,7 +55,7 @@ func refusals(t *testing.T, instrumented bool) {
 		{"too long", "POST", chat, chatBody(long), nil, 400, "context_length", "context_length_exceeded", "messages", "256"},
 		{"too long a prompt", "POST", completions, promptBody(long), nil, 400, "context_length", "context_length_exceeded", "prompt", "256"},
 		{"too many asked for", "POST", completions, promptBody("x", `"max_tokens":256`), nil, 400, "context_length", "context_length_exceeded", "prompt", "256"},
-		{"too many pages", "POST", completions, promptBody("x", `"max_tokens":200`), nil, 503, "out_of_pages", "out_of_pages", "", "8"},
+		{"too many pages", "POST", completions, promptBody("x", `"max_tokens":200`), nil, 400, "invalid_request", "", "", "8"},
 		{"unknown model", "POST", completions, `{"model":"gpt","prompt":"x"}`, nil, 404, "not_found", "model_not_found", "model", `"gpt"`},
 		{"wrong method", "GET", chat, "", nil, 405, "method_not_allowed", "method_not_allowed", "", "POST"},
 		{"HEAD", "HEAD", completions, "", nil, 405, "method_not_allowed", "", "", ""},

@@ -101,10 +101,7 @@ func (x *exchange) refused(err error) *refusal {
 				long.Context, atLeast, long.PromptTokens, max(long.MaxTokens, 1)),
 		}
 	case errors.As(err, &pages):
-		return &refusal{
-			reason: metrics.OutOfPages, kind: "server_error", code: "out_of_pages",
-			message: fmt.Sprintf("the request needs %d KV pages and the server has %d; shorten it or ask for fewer tokens or choices", pages.Need, pages.Have),
-		}
+		return invalid("", "the request needs %d KV pages and the server has %d; shorten it or ask for fewer tokens or choices", pages.Need, pages.Have)
 	case errors.Is(err, engine.ErrNoChat):
 		return invalid("messages", "this model has no chat template; use /v1/completions")
 	case errors.As(err, &queue):

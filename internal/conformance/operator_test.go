@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -17,6 +18,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/paddock-go/paddock/metrics"
 )
 
 // operatorFiles are what an operator puts beside the server.
@@ -291,12 +294,27 @@ func exercise(t *testing.T, ctx context.Context, target string) {
 		send(404, call{path: "/v1/chat/completions", body: `{"model":"gpt","messages":[{"role":"user","content":"hi"}]}`})
 		send(400, call{path: "/v1/chat/completions", body: `{"model":"demo","messages":7}`})
 		send(400, call{path: "/v1/completions", body: fmt.Sprintf(`{"model":"demo","prompt":%q}`, strings.Repeat("one two ", 4000))})
-		send(503, call{path: "/v1/completions", body: fmt.Sprintf(`{"model":"demo","prompt":%q,"max_tokens":16}`, strings.Repeat("one two ", 400))})
+		send(400, call{path: "/v1/completions", body: fmt.Sprintf(`{"model":"demo","prompt":%q,"max_tokens":16}`, strings.Repeat("one two ", 400))})
 		hangUp(t, ctx, target)
 	}
 	for k := range 3 {
 		round(k)
 	}
+}
+
+// failing is the address of a service whose device has failed, which no request can
+// bring about in a sound server.
+func failing(t *testing.T) string {
+	t.Helper()
+	rec := metrics.NewRecorder(metrics.RecorderOptions{})
+	m, err := rec.OpenModel("broken", []metrics.Operation{metrics.Chat}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Finish(&metrics.Record{Arrival: rec.Now(), Fail: metrics.EngineError})
+	s := httptest.NewServer(metrics.HandlerFor(metrics.HandlerOptions{Recorder: rec}))
+	t.Cleanup(func() { s.Close(); _ = m.Close() }) // Close of a model has no error
+	return strings.TrimPrefix(s.URL, "http://")
 }
 
 // hangUp begins to read an answer and goes.
@@ -327,7 +345,8 @@ func TestOperator(t *testing.T) {
 	defer cancel()
 	target := startServer(t, "--spec", "ngram", "--max-batch", "8", "--max-queue", "4", "--kv-pages", "40")
 	begin := time.Now()
-	p := startPrometheusWith(t, ctx, operatorConfig(t, target), "exemplar-storage")
+	config := operatorConfig(t, target+"\n          - "+failing(t))
+	p := startPrometheusWith(t, ctx, config, "exemplar-storage")
 	p.waitFor(t, ctx, `count_over_time(up{job="paddock"}[1m]) >= 2`)
 	exercise(t, ctx, target)
 	if t.Failed() {

@@ -16,7 +16,7 @@ var apiMutants = []mutant{
 		"internal/api/exchange.go", "\t\tx.rec.Fail = f.reason\n", "\t\tif x.rec.Fail = f.reason; x.begun {\n\t\t\tx.rec.Fail = metrics.NoFail\n\t\t}\n",
 		"internal/api", "TestUpstreamMidStream_FailureIsFailure"},
 	{"UpstreamAbandoned-hang-up", "a request is observed when its reply begins, so that one that is hung up on before isn't",
-		"internal/api/exchange.go", "\t\tx.rec.Status = status\n", "\t\tif x.rec.Status = status; x.rec.Fail == metrics.Disconnect {\n\t\t\treturn\n\t\t}\n",
+		"internal/api/exchange.go", "\t\tif x.rec.Status = status; status == metrics.Disconnect.Status() {\n", "\t\tif x.rec.Fail == metrics.Disconnect {\n\t\t\treturn\n\t\t}\n\t\tif x.rec.Status = status; status == metrics.Disconnect.Status() {\n",
 		"internal/api", "TestUpstreamAbandoned_HangUpWithoutStream"},
 	{"UpstreamCompact", "an inference route is left out of those that are observed",
 		"internal/api/api.go", "\"/v1/completions\":      {methods: post, inference: true,", "\"/v1/completions\":      {methods: post,",
