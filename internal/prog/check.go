@@ -98,7 +98,7 @@ func (c *checker) program() {
 	for i, l := range p.KV {
 		name := fmt.Sprintf("kv layer %d", i)
 		c.intIn(name+", heads", l.Heads, 1, maxDim)
-		c.intIn(name+", key width", l.KeyDim, 1, maxDim)
+		c.intIn(name+", key width", l.KeyDim, 0, maxDim) // 0: a state layer
 		c.intIn(name+", value width", l.ValueDim, 1, maxDim)
 	}
 }

@@ -76,6 +76,9 @@ func (o Attend) check(c *checker) {
 	c.apart("Out", o.Out, o.Q)
 	c.finite("Scale", o.Scale)
 	c.intIn("Window", o.Window, 0, math.MaxInt32)
+	if o.Both && !c.p.Atomic {
+		c.fail("Both", "an atomic program", "one that may be cut into steps")
+	}
 	c.write("Out", o.Out, o.Heads*o.HeadDim, TokenRows)
 }
 

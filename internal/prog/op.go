@@ -87,6 +87,10 @@ type Attend struct {
 	Heads, KVHeads, HeadDim int
 	Scale                   float32
 	Window                  int // 0: none
+
+	// Both is for atomic programs: rows also see what comes after them, and a
+	// window reaches Window/2 tokens to either side.
+	Both bool
 }
 
 // Act is an activation function.

@@ -46,7 +46,11 @@ func (a Act) String() string {
 // and named r0, r1, …. Safe for concurrent use.
 func (p *Program) String() string {
 	w := &printer{p: p}
-	w.line("program %s: vocab %d, embd %d, context %d", p.Arch, p.Vocab, p.Embd, p.Context)
+	atomic := ""
+	if p.Atomic {
+		atomic = ", atomic"
+	}
+	w.line("program %s: vocab %d, embd %d, context %d%s", p.Arch, p.Vocab, p.Embd, p.Context, atomic)
 	w.line("buffers")
 	for i, b := range p.Bufs {
 		w.line("  %d %s: %s rows × %d", i, b.Name, b.Rows, b.Width)
@@ -121,6 +125,9 @@ func (w *printer) op(op Op) string {
 		if o.Window > 0 {
 			window = fmt.Sprintf(", window %d", o.Window)
 		}
+		if o.Both {
+			window += ", both ways"
+		}
 		return head + fmt.Sprintf("%s = %s over kv %d: %d/%d heads × %d, scale %v%s", w.buf(o.Out), w.buf(o.Q), o.KV,
 			o.Heads, o.KVHeads, o.HeadDim, o.Scale, window)
 	case GateMul:
@@ -129,6 +136,14 @@ func (w *printer) op(op Op) string {
 		return head + fmt.Sprintf("%s += %s", w.buf(o.Dst), w.buf(o.Src))
 	case TakeRows:
 		return head + fmt.Sprintf("%s = %s", w.buf(o.Out), w.buf(o.In))
+	case AddRows:
+		return head + w.addRows(o)
+	case Pool:
+		return head + w.pool(o)
+	case Output:
+		return head + w.buf(o.In)
+	case ShortConv:
+		return head + w.shortConv(o)
 	case Head:
 		return head + fmt.Sprintf("%s: logits = %s%s", w.buf(o.In), w.weight(o.W), w.bias(o.Bias))
 	}

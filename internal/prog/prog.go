@@ -68,6 +68,10 @@ type Program struct {
 	Vocab   int // width of a row of logits
 	Embd    int // width of the residual stream
 	Context int // longest context in tokens that the model's positions allow
+	// Atomic says that rows look at later ones of their sequence, so that all of a
+	// sequence is computed in one step, from position 0 on, and nothing of it is
+	// worth keeping.
+	Atomic  bool
 	Bufs    []Buffer
 	Weights []Weight
 	KV      []KVLayer

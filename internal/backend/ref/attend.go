@@ -64,21 +64,31 @@ func (r *runner) attend(op prog.Attend) {
 			for h := range op.Heads {
 				q := r.row(op.Q, row)[h*op.HeadDim : (h+1)*op.HeadDim]
 				out := r.row(op.Out, row)[h*op.HeadDim : (h+1)*op.HeadDim]
-				r.attendHead(op, s, int(b.Pos[row]), h/(op.Heads/op.KVHeads), q, out)
+				from, to := visible(op, int(b.Pos[row]), int(b.CtxLen[s]))
+				r.attendHead(op, s, from, to, h/(op.Heads/op.KVHeads), q, out)
 			}
 		}
 	}
 }
 
-func (r *runner) attendHead(op prog.Attend, seq, pos, kvHead int, q, out []float32) {
-	first := 0
-	if op.Window > 0 {
-		first = max(0, pos-op.Window+1)
+// visible is the first and the last position that a row sees.
+func visible(op prog.Attend, pos, ctx int) (first, last int) {
+	switch {
+	case op.Both && op.Window > 0:
+		return max(0, pos-op.Window/2), min(ctx-1, pos+op.Window/2)
+	case op.Both:
+		return 0, ctx - 1
+	case op.Window > 0:
+		return max(0, pos-op.Window+1), pos
 	}
+	return 0, pos
+}
+
+func (r *runner) attendHead(op prog.Attend, seq, first, last, kvHead int, q, out []float32) {
 	var all *softmax
-	for start := first / span * span; start <= pos; start += span {
+	for start := first / span * span; start <= last; start += span {
 		part := newSoftmax(len(out))
-		part.attend(r, op, seq, kvHead, q, max(first, start), min(pos, start+span-1))
+		part.attend(r, op, seq, kvHead, q, max(first, start), min(last, start+span-1))
 		if all == nil {
 			all = part
 		} else {

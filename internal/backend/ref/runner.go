@@ -71,6 +71,17 @@ func (r *runner) Run(b *prog.Batch, logits []float32) error {
 			for i, row := range b.Logits {
 				copy(r.row(op.Out, i), r.row(op.In, int(row)))
 			}
+		case prog.AddRows:
+			r.addRows(op)
+		case prog.ShortConv:
+			r.shortConv(op)
+		case prog.Pool:
+			r.pool(op)
+		case prog.Output:
+			width := r.prog.Bufs[op.In].Width
+			for i := range b.Logits {
+				copy(logits[i*width:(i+1)*width], r.row(op.In, i))
+			}
 		case prog.Head:
 			r.linear(op.In, op.W, op.Bias, func(row int) []float32 {
 				return logits[row*r.prog.Vocab : (row+1)*r.prog.Vocab]
