@@ -7,8 +7,9 @@ import "fmt"
 //
 //	Out[p] = C[p] × ( W[0]·s[p−L+1] + … + W[L−1]·s[p] )
 //
-// where L is the number of W's columns, and what lies before position 0 is left
-// out. s is kept for every token, as float32, in state layer KV of the cache.
+// where L is the number of W's columns, every product and every sum is rounded,
+// sums go from the earliest token on, and what lies before position 0 is left out.
+// s is kept for every token, as float32, in state layer KV of the cache.
 type ShortConv struct {
 	B, C, X, Out BufID
 	W            WeightID // Matrix of width × L

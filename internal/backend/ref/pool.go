@@ -1,26 +1,9 @@
 package ref
 
-import (
-	"github.com/paddock-go/paddock/internal/num"
-	"github.com/paddock-go/paddock/internal/prog"
-)
-
-// addRows adds the row of a table, widened.
-func (r *runner) addRows(op prog.AddRows) {
-	w := &r.weights[op.W]
-	table := make([]float32, w.cols)
-	for i, pos := range r.batch.Pos {
-		row := op.Row
-		if row < 0 {
-			row = int(pos)
-		}
-		w.format.Decode(table, w.row(row))
-		add(r.row(op.Dst, i), table)
-	}
-}
+import "github.com/paddock-go/paddock/internal/prog"
 
 // shortConv: the products of all rows go to their slots first, then each row sums
-// what it sees, the earliest token first, from +0, fused.
+// what it sees, the earliest token first.
 func (r *runner) shortConv(op prog.ShortConv) {
 	b, w := r.batch, &r.weights[op.W]
 	state, width := r.values[op.KV], w.rows
@@ -36,10 +19,14 @@ func (r *runner) shortConv(op prog.ShortConv) {
 			c, out := r.row(op.C, row), r.row(op.Out, row)
 			for i := range width {
 				w.format.Decode(taps, w.row(i))
-				var sum float32
-				for t, tap := range taps {
-					if pos := int(b.Pos[row]) - op.Taps + 1 + t; pos >= 0 {
-						sum = num.FMA32(tap, r.at(state, s, pos, 0, 1)[i], sum)
+				first := int(b.Pos[row]) - op.Taps + 1 // the position of tap 0
+				sum := float32(0)
+				for t := max(0, -first); t < op.Taps; t++ {
+					product := float32(taps[t] * r.at(state, s, first+t, 0, 1)[i])
+					if t == max(0, -first) {
+						sum = product
+					} else {
+						sum += product
 					}
 				}
 				out[i] = float32(c[i] * sum)
