@@ -89,7 +89,7 @@ func (d decoder) write(b *builder, s *Spec, rope prog.Rope) {
 	w.x, w.h, w.att = x, h, att
 
 	embd := b.matrix("token_embd.weight", s.Vocab, s.Embd)
-	b.op(prog.Embed{Out: x, W: embd, Scale: 1})
+	b.op(prog.Embed{Out: x, W: embd, Scale: 1, Pos: prog.NoWeight, Type: prog.NoWeight})
 	for l := range s.Layers {
 		name := func(part string) string { return fmt.Sprintf("blk.%d.%s", l, part) }
 		p.KV = append(p.KV, prog.KVLayer{Heads: s.KVHeads, KeyDim: s.HeadDim, ValueDim: s.HeadDim})
@@ -108,7 +108,7 @@ func (d decoder) write(b *builder, s *Spec, rope prog.Rope) {
 		}
 		b.op(ra)
 		b.op(prog.Attend{Q: q, Out: att, KV: l, Heads: s.Heads, KVHeads: s.KVHeads, HeadDim: s.HeadDim,
-			Scale: float32(1 / math.Sqrt(float64(s.HeadDim)))})
+			Scale: float32(1 / math.Sqrt(float64(s.HeadDim))), Sinks: prog.NoWeight})
 		if l == s.Layers-1 {
 			w.take()
 		}
@@ -127,7 +127,7 @@ func (d decoder) write(b *builder, s *Spec, rope prog.Rope) {
 	if !s.Tied {
 		head = b.matrix("output.weight", s.Vocab, s.Embd)
 	}
-	b.op(prog.Head{In: w.h, W: head, Bias: prog.NoWeight})
+	b.op(prog.Head{In: w.h, W: head, Bias: prog.NoWeight, Scale: 1})
 }
 
 // width is the set of buffers that the residual stream runs through: first one

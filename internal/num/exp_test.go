@@ -177,6 +177,24 @@ func TestActivations(t *testing.T) {
 	}
 }
 
+func TestSoftcap32(t *testing.T) {
+	for _, limit := range []float32{8, 30, 50} {
+		for x := float32(-300); x < 300; x += 0.37 {
+			want := float64(limit) * math.Tanh(float64(x)/float64(limit))
+			if d := math.Abs(float64(Softcap32(x, limit)) - want); d > 4e-7*float64(limit) {
+				t.Fatalf("Softcap32(%v, %v) = %v, want %v", x, limit, Softcap32(x, limit), want)
+			}
+		}
+	}
+	inf := float32(math.Inf(1))
+	if Softcap32(inf, 8) != 8 || Softcap32(-inf, 8) != -8 || Softcap32(0, 8) != 0 {
+		t.Errorf("Softcap32 at +Inf, −Inf and 0: %v, %v, %v", Softcap32(inf, 8), Softcap32(-inf, 8), Softcap32(0, 8))
+	}
+	if v := Softcap32(inf-inf, 8); v == v {
+		t.Errorf("Softcap32(NaN) = %v", v)
+	}
+}
+
 func TestTree16(t *testing.T) {
 	// Halves meet first: 2²⁴ + 1 would be lost in any order that adds neighbours.
 	l := [16]float32{0: 1 << 24, 8: -1 << 24, 1: 1, 9: 2}

@@ -61,11 +61,14 @@ func (p *Program) String() string {
 		if t.FromRow != 0 {
 			from = fmt.Sprintf(" from row %d", t.FromRow)
 		}
+		if t.Stack != 0 {
+			from = fmt.Sprintf(" × %d", t.Stack) + from
+		}
 		w.line("  %d %s: %s %d×%d%s", i, t.Tensor, t.Kind, t.Rows, t.Cols, from)
 	}
 	w.line("kv")
 	for i, l := range p.KV {
-		w.line("  %d: %d heads, key %d, value %d", i, l.Heads, l.KeyDim, l.ValueDim)
+		w.line("  %d: %d heads, key %d, value %d%s", i, l.Heads, l.KeyDim, l.ValueDim, window(l.Window))
 	}
 	w.line("ops")
 	for i, op := range p.Ops {
@@ -75,7 +78,11 @@ func (p *Program) String() string {
 		w.line("ropes")
 	}
 	for i, r := range w.ropes {
-		w.line("  r%d: dim %d, %s, mag %v, freqs %v", i, r.Dim, r.Order, r.Mag, r.Freqs)
+		from := ""
+		if r.From != 0 {
+			from = fmt.Sprintf(" from %d", r.From)
+		}
+		w.line("  r%d: dim %d%s, %s, mag %v, freqs %v", i, r.Dim, from, r.Order, r.Mag, r.Freqs)
 	}
 	return w.String()
 }
@@ -94,7 +101,7 @@ func (w *printer) op(op Op) string {
 	head := op.Kind() + " "
 	switch o := op.(type) {
 	case Embed:
-		return head + fmt.Sprintf("%s = %v × %s", w.buf(o.Out), o.Scale, w.weight(o.W))
+		return head + fmt.Sprintf("%s = %v × %s%s%s", w.buf(o.Out), o.Scale, w.weight(o.W), w.bias(o.Pos), w.bias(o.Type))
 	case Norm:
 		add := ""
 		if o.Add != NoBuf {
@@ -118,36 +125,72 @@ func (w *printer) op(op Op) string {
 		if norms != "" {
 			norms += fmt.Sprintf(", eps %v", o.NormEps)
 		}
-		return head + fmt.Sprintf("%s, %s, %s to kv %d: %d/%d heads × %d, %s%s", w.buf(o.Q), w.buf(o.K), w.buf(o.V), o.KV,
+		if o.Temp.Scale != 0 {
+			norms += fmt.Sprintf(", q × 1 + %v ln(1 + ⌊pos/%d⌋)", o.Temp.Scale, o.Temp.Every)
+		}
+		value := "key's beginning"
+		if o.V != NoBuf {
+			value = w.buf(o.V)
+		}
+		return head + fmt.Sprintf("%s, %s, %s to kv %d: %d/%d heads × %d, %s%s", w.buf(o.Q), w.buf(o.K), value, o.KV,
 			o.Heads, o.KVHeads, o.HeadDim, w.rope(o.Rope), norms)
 	case Attend:
-		window := ""
-		if o.Window > 0 {
-			window = fmt.Sprintf(", window %d", o.Window)
-		}
+		more := softcap(o.Cap) + window(o.Window)
 		if o.Both {
-			window += ", both ways"
+			more += ", both ways"
+		}
+		if o.Sinks != NoWeight {
+			more += ", sinks " + w.weight(o.Sinks)
 		}
 		return head + fmt.Sprintf("%s = %s over kv %d: %d/%d heads × %d, scale %v%s", w.buf(o.Out), w.buf(o.Q), o.KV,
-			o.Heads, o.KVHeads, o.HeadDim, o.Scale, window)
+			o.Heads, o.KVHeads, o.HeadDim, o.Scale, more)
 	case GateMul:
 		return head + fmt.Sprintf("%s = %s(%s) × %s", w.buf(o.Out), o.Act, w.buf(o.Gate), w.buf(o.Up))
+	case Activate:
+		return head + fmt.Sprintf("%s = %s(%s)", w.buf(o.Out), o.Act, w.buf(o.In))
 	case AddTo:
-		return head + fmt.Sprintf("%s += %s", w.buf(o.Dst), w.buf(o.Src))
+		return head + fmt.Sprintf("%s += %s%s", w.buf(o.Dst), factor(o.Scale), w.buf(o.Src))
 	case TakeRows:
 		return head + fmt.Sprintf("%s = %s", w.buf(o.Out), w.buf(o.In))
-	case AddRows:
-		return head + w.addRows(o)
 	case Pool:
 		return head + w.pool(o)
 	case Output:
 		return head + w.buf(o.In)
 	case ShortConv:
 		return head + w.shortConv(o)
+	case Route:
+		return head + w.route(o)
+	case Experts:
+		return head + w.experts(o)
+	case RowScale:
+		return head + w.rowScale(o)
+	case HeadLinear:
+		return head + w.headLinear(o)
 	case Head:
-		return head + fmt.Sprintf("%s: logits = %s%s", w.buf(o.In), w.weight(o.W), w.bias(o.Bias))
+		return head + fmt.Sprintf("%s: logits = %s%s%s%s", w.buf(o.In), factor(o.Scale), w.weight(o.W), w.bias(o.Bias), softcap(o.Cap))
 	}
 	return head + fmt.Sprintf("%+v", op)
+}
+
+func window(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", window %d", n)
+}
+
+func softcap(v float32) string {
+	if v == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", cap %v", v)
+}
+
+func factor(v float32) string {
+	if v == 1 {
+		return ""
+	}
+	return fmt.Sprintf("%v × ", v)
 }
 
 // buf and weight print an index that is out of range as a number, so that a
@@ -178,7 +221,7 @@ func (w *printer) rope(r Rope) string {
 		return "no rope"
 	}
 	i := slices.IndexFunc(w.ropes, func(s Rope) bool {
-		return s.Dim == r.Dim && s.Order == r.Order && s.Mag == r.Mag && slices.Equal(s.Freqs, r.Freqs)
+		return s.Dim == r.Dim && s.From == r.From && s.Order == r.Order && s.Mag == r.Mag && slices.Equal(s.Freqs, r.Freqs)
 	})
 	if i < 0 {
 		i = len(w.ropes)

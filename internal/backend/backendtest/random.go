@@ -23,6 +23,16 @@ type Random struct {
 // random (none: all), as far as their inner dimension fits the blocks. The
 // same seed and formats make the same model.
 func NewRandom(seed uint64, formats ...quant.Type) *Random {
+	m := newRandom(seed, formats)
+	m.decoder()
+	if err := m.Prog.Check(); err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// newRandom is a model without a program yet.
+func newRandom(seed uint64, formats []quant.Type) *Random {
 	m := &Random{
 		Prog:    &prog.Program{Arch: fmt.Sprintf("random%d", seed), Context: 2048},
 		tensors: map[string]backend.Tensor{},
@@ -37,10 +47,6 @@ func NewRandom(seed uint64, formats ...quant.Type) *Random {
 		if len(formats) == 0 {
 			m.formats = append(m.formats, f)
 		}
-	}
-	m.decoder()
-	if err := m.Prog.Check(); err != nil {
-		panic(err)
 	}
 	return m
 }
@@ -133,9 +139,16 @@ func (m *Random) decoder() {
 	p.Embd = m.fit(pick(m, 32, 64, 96, 256, 72, 33))
 	x := m.buf("x", p.Embd, prog.TokenRows)
 	embd := m.matrix(p.Vocab, p.Embd)
-	m.op(prog.Embed{Out: x, W: embd, Scale: pick(m, float32(1), 1, 3.7)})
+	m.embed(x, embd)
 	for range 1 + m.rng.IntN(3) {
+		if m.chance(25) {
+			m.convolution(x)
+		}
 		m.layer(x)
+	}
+	if m.chance(20) {
+		m.pooled(x)
+		return
 	}
 	l, h := m.buf("last", p.Embd, prog.LogitRows), m.buf("normed", p.Embd, prog.LogitRows)
 	m.op(prog.TakeRows{In: x, Out: l})
@@ -144,7 +157,7 @@ func (m *Random) decoder() {
 	if m.chance(50) {
 		head = m.matrix(p.Vocab, p.Embd)
 	}
-	m.op(prog.Head{In: h, W: head, Bias: m.bias(p.Vocab)})
+	m.op(prog.Head{In: h, W: head, Bias: m.bias(p.Vocab), Scale: 1})
 }
 
 // fit is a width that a model of one format can have in that format; with more
@@ -179,13 +192,13 @@ func (m *Random) layer(x prog.BufID) {
 	}
 	m.op(ra)
 	m.op(prog.Attend{Q: q, Out: a, KV: len(p.KV), Heads: heads, KVHeads: kvHeads, HeadDim: dim,
-		Scale: float32(1 / math.Sqrt(float64(dim))), Window: pick(m, 0, 0, 5, 40)})
+		Scale: float32(1 / math.Sqrt(float64(dim))), Window: pick(m, 0, 0, 5, 40), Both: p.Atomic, Sinks: prog.NoWeight})
 	p.KV = append(p.KV, prog.KVLayer{Heads: kvHeads, KeyDim: dim, ValueDim: dim})
 	m.op(prog.Linear{In: a, Parts: []prog.LinearPart{m.part(a, s)}})
 	if m.chance(50) {
 		m.norm(x, h, s)
 	} else {
-		m.op(prog.AddTo{Dst: x, Src: s})
+		m.op(prog.AddTo{Dst: x, Src: s, Scale: 1})
 		m.norm(x, h, prog.NoBuf)
 	}
 	ffn := m.fit(pick(m, 64, 96, 256, 512, 40))
@@ -194,7 +207,7 @@ func (m *Random) layer(x prog.BufID) {
 	m.op(prog.GateMul{Gate: gate, Up: up, Out: pick(m, gate, up), Act: pick(m, prog.SiLU, prog.GELU)})
 	in := p.Ops[len(p.Ops)-1].(prog.GateMul).Out
 	m.op(prog.Linear{In: in, Parts: []prog.LinearPart{m.part(in, s)}})
-	m.op(prog.AddTo{Dst: x, Src: s})
+	m.op(prog.AddTo{Dst: x, Src: s, Scale: 1})
 }
 
 func (m *Random) part(in, out prog.BufID) prog.LinearPart {

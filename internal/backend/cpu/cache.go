@@ -52,18 +52,18 @@ func newCache(p *prog.Program, l backend.Limits) (*cache, error) {
 	return c, nil
 }
 
-// put writes the keys and values of all heads of one token to its slot.
-func (l *cacheLayer) put(slot int, keys, values []float32, heads int) {
+// put writes the keys and values of all heads of one token to its slot. Value h
+// is at h × step of values and has dim numbers.
+func (l *cacheLayer) put(slot int, keys, values []float32, heads, step, dim int) {
 	group, token := slot/kern.GroupTokens, slot%kern.GroupTokens
 	// Key i of all heads in order is at i × 16, since [head][dim] is one run.
 	dst := l.keys[group*l.keyStride : (group+1)*l.keyStride]
 	for i, v := range keys {
 		dst[i*kern.GroupTokens+token] = v
 	}
-	dim := len(values) / heads
 	dst = l.values[group*l.valStride : (group+1)*l.valStride]
 	for h := range heads {
-		copy(dst[(h*kern.GroupTokens+token)*dim:][:dim], values[h*dim:])
+		copy(dst[(h*kern.GroupTokens+token)*dim:][:dim], values[h*step:])
 	}
 }
 

@@ -22,7 +22,8 @@ type compiled struct {
 	round [][]int
 	alone [][]int
 
-	maxRow     int // longest row of weights, its last block padded
+	maxRow     int   // longest row of weights, its last block padded
+	taps       int64 // values of convolutions
 	maxQueries int
 	maxValue   int
 }
@@ -80,7 +81,8 @@ func (c *compiled) inputs(i int, op prog.Op, writer []int) {
 // it can round the row while it is at hand.
 func byRows(op prog.Op) bool {
 	switch op.(type) {
-	case prog.Embed, prog.Norm, prog.GateMul, prog.AddTo, prog.TakeRows:
+	case prog.Embed, prog.Norm, prog.GateMul, prog.Activate, prog.AddTo, prog.TakeRows, prog.ShortConv, prog.Pool,
+		prog.RowScale, prog.Experts:
 		return true
 	}
 	return false
@@ -105,9 +107,23 @@ func outputs(op prog.Op) []prog.BufID {
 		return []prog.BufID{o.Out}
 	case prog.GateMul:
 		return []prog.BufID{o.Out}
+	case prog.Activate:
+		return []prog.BufID{o.Out}
 	case prog.AddTo:
 		return []prog.BufID{o.Dst}
 	case prog.TakeRows:
+		return []prog.BufID{o.Out}
+	case prog.ShortConv:
+		return []prog.BufID{o.Out}
+	case prog.Pool:
+		return []prog.BufID{o.Out}
+	case prog.Route:
+		return []prog.BufID{o.Ids, o.Weights}
+	case prog.RowScale:
+		return []prog.BufID{o.Dst}
+	case prog.Experts:
+		return []prog.BufID{o.Out}
+	case prog.HeadLinear:
 		return []prog.BufID{o.Out}
 	}
 	return nil
@@ -118,8 +134,13 @@ func outputs(op prog.Op) []prog.BufID {
 func (c *compiled) shapes(op prog.Op, l backend.Limits) {
 	switch o := op.(type) {
 	case prog.Embed:
-		f := c.model.weights[o.W].matrix.Format
-		c.maxRow = max(c.maxRow, f.Blocks(c.model.prog.Embd)*f.BlockElems)
+		c.maxRow = max(c.maxRow, c.rowOf(o.W))
+		if o.Pos != prog.NoWeight {
+			c.maxRow = max(c.maxRow, c.rowOf(o.Pos))
+		}
+	case prog.ShortConv:
+		c.maxRow = max(c.maxRow, c.rowOf(o.W), c.model.prog.Bufs[o.Out].Width)
+		c.taps += int64(o.Taps) * int64(c.model.prog.Bufs[o.Out].Width)
 	case prog.RopeAppend:
 		c.ropeOf(o.Rope)
 	case prog.Attend:
@@ -128,6 +149,12 @@ func (c *compiled) shapes(op prog.Op, l backend.Limits) {
 		c.maxQueries = max(c.maxQueries, min(plan.rows, l.Rows)*plan.heads)
 		c.maxValue = max(c.maxValue, v.ValueDim)
 	}
+}
+
+// rowOf is the length of a matrix's row, its last block padded.
+func (c *compiled) rowOf(w prog.WeightID) int {
+	m := c.model.weights[w].matrix
+	return m.Format.Blocks(m.Cols) * m.Format.BlockElems
 }
 
 func (c *compiled) actsOf(b prog.BufID, kind quant.ActKind) int {
@@ -175,6 +202,7 @@ func (c *compiled) bytes(l backend.Limits) int64 {
 	for _, r := range c.ropes {
 		n += 8 * int64(l.Rows) * int64(len(r.Freqs))
 	}
+	n += 4 * c.taps
 	worker := kern.AttendScratchBytes(c.maxQueries, c.maxValue) + 4*int64(c.maxRow)
 	return n + int64(c.model.device.threads)*worker
 }

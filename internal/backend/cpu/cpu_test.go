@@ -35,6 +35,14 @@ func TestConform(t *testing.T) {
 	backendtest.RunConform(t, ref.New(ref.Options{}), cpu.Poison, list...)
 }
 
+func TestEncoders(t *testing.T) {
+	var list []backend.Device
+	for _, d := range devices() {
+		list = append(list, d)
+	}
+	backendtest.RunEncoders(t, ref.New(ref.Options{}), cpu.Poison, list...)
+}
+
 func TestLaw(t *testing.T) {
 	for i, d := range devices() {
 		if len(kern.Supported()) > 1 && i > 0 && d.Name() == "cpu/portable" {

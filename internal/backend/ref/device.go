@@ -46,7 +46,7 @@ func (d *Device) Load(p *prog.Program, src backend.Source, progress func(done, t
 			if err != nil {
 				return err
 			}
-			m.weights[i] = newWeight(w, f, rows, d.opts)
+			m.weights[i] = newWeight(w.Flat(), f, rows, d.opts)
 			return nil
 		}); err != nil {
 			return nil, fmt.Errorf("ref: %w", err)

@@ -27,6 +27,25 @@ func Causal(pos, window int32) KeyRange {
 	return r
 }
 
+// Both is what a query at position pos of a whole sequence of n tokens sees: all
+// of it, or with window > 0 window/2 positions to either side.
+func Both(pos, window, n int32) KeyRange {
+	if window <= 0 {
+		return KeyRange{To: n}
+	}
+	return KeyRange{From: max(0, pos-window/2), To: min(n, pos+window/2+1)}
+}
+
+// Around is what a query at position pos of a sequence of ctx tokens sees that
+// looks both ways: all of it, or with window > 0 what is at most window ÷ 2 away.
+func Around(pos, ctx, window int32) KeyRange {
+	if window <= 0 {
+		return KeyRange{From: 0, To: ctx}
+	}
+	half := window / 2
+	return KeyRange{From: max(0, pos-half), To: int32(min(int64(ctx), int64(pos)+int64(half)+1))}
+}
+
 // AttendArgs is the work of one kv head for a block of rows of one sequence:
 // Rows × Heads queries, all over the same keys.
 //
@@ -48,6 +67,8 @@ type AttendArgs struct {
 	KDim, VDim int
 	Visible []KeyRange // one a row
 	Scale   float32
+	Cap     float32   // of scores: num.Softcap32; 0: none
+	Sinks   []float32 // one a head: a score whose weight counts in the sum alone; nil: none
 
 	K, V             []float32
 	KStride, VStride int // floats from one group to the next
@@ -106,6 +127,7 @@ var portableAttend = attendFuncs{scores: scores, softmax: softmax, values: value
 // The keys are taken in spans of 512 absolute positions, each on its own:
 //
 //	s = scale × Σ q[d]·k[d]     d in order, fused, from +0; then one product
+//	s = num.Softcap32(s, cap)   with a cap
 //	m = max s,  p = Exp32(s − m)  over visible keys only
 //	l = Σ p                     key j in lane j mod 16, in order, then num.Tree16
 //	acc = Σ p·v                 keys in order, fused, from +0
@@ -116,7 +138,8 @@ var portableAttend = attendFuncs{scores: scores, softmax: softmax, values: value
 //	a = Exp32(m − M),  b = Exp32(m2 − M)
 //	l = FMA32(l2, b, l × a),  acc = FMA32(acc2, b, acc × a)
 //
-// The result is acc × (1 ÷ l). A query that sees nothing gets zeros. Safe for
+// A sink is joined last, as a span with its score, l2 = 1 and acc2 = 0. The result
+// is acc × (1 ÷ l). A query that sees nothing gets zeros. Safe for
 // concurrent use with distinct scratch and outputs.
 func (k *Kernels) Attend(sc *AttendScratch, a *AttendArgs) {
 	a.check(sc)
@@ -138,6 +161,9 @@ func (k *Kernels) Attend(sc *AttendScratch, a *AttendArgs) {
 			clear(out)
 			continue
 		}
+		if a.Sinks != nil {
+			k.sink(sc, q, a.VDim, a.Sinks[q%a.Heads])
+		}
 		inv := 1 / sc.all.l[q]
 		for i, v := range sc.all.acc[q*a.VDim : (q+1)*a.VDim] {
 			out[i] = v * inv
@@ -147,6 +173,9 @@ func (k *Kernels) Attend(sc *AttendScratch, a *AttendArgs) {
 
 // check panics where the arguments do not fit together.
 func (a *AttendArgs) check(sc *AttendScratch) {
+	if a.Sinks != nil && len(a.Sinks) < a.Heads {
+		panic(fmt.Sprintf("kern: attention of %d heads with %d sinks", a.Heads, len(a.Sinks)))
+	}
 	if nq := a.Rows * a.Heads; nq > sc.queries || a.VDim > sc.vdim || len(a.Visible) < a.Rows {
 		panic(fmt.Sprintf("kern: attention of %d × %d queries with values of %d and %d ranges; scratch is for %d with values of %d", a.Rows, a.Heads, a.VDim, len(a.Visible), sc.queries, sc.vdim))
 	}
@@ -207,6 +236,9 @@ func (k *Kernels) attendSpan(sc *AttendScratch, a *AttendArgs, s int) {
 			continue
 		}
 		p := sc.p[q*SpanKeys:][:n]
+		if a.Cap != 0 {
+			softcap(p[from-base:to-base], a.Cap)
+		}
 		unseen(p[:from-base])
 		unseen(p[to-base:])
 		sc.span.m[q], sc.span.l[q] = k.attend.softmax(p)
@@ -260,6 +292,19 @@ func (k *Kernels) join(sc *AttendScratch, q, vdim int) {
 		all.m[q] = top
 		all.l[q] = num.FMA32(span.l[q], y, float32(all.l[q]*x))
 		k.attend.merge(acc, acc2, x, y)
+	}
+}
+
+// sink joins a score without a value to query q.
+func (k *Kernels) sink(sc *AttendScratch, q, vdim int, score float32) {
+	sc.span.m[q], sc.span.l[q] = score, 1
+	clear(sc.span.acc[q*vdim : (q+1)*vdim])
+	k.join(sc, q, vdim)
+}
+
+func softcap(s []float32, limit float32) {
+	for i, v := range s {
+		s[i] = num.Softcap32(v, limit)
 	}
 }
 

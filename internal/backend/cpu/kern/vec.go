@@ -114,6 +114,18 @@ func (k *Kernels) Add(dst, src []float32) {
 	k.vec.add(dst, src)
 }
 
+// AddScaled adds src × scale to dst, fused. Safe for concurrent use on distinct
+// dst.
+func (k *Kernels) AddScaled(dst, src []float32, scale float32) {
+	same("AddScaled", len(dst), len(src))
+	touch(dst, src)
+	k.attend.merge(dst, src, 1, scale)
+}
+
+// Softcap writes num.Softcap32(x, limit) over x. Safe for concurrent use on
+// distinct x.
+func (k *Kernels) Softcap(x []float32, limit float32) { softcap(x, limit) }
+
 // SiLUMul writes num.SiLU32(gate) × up. dst may be gate or up. Safe for
 // concurrent use on distinct dst.
 func (k *Kernels) SiLUMul(dst, gate, up []float32) {
