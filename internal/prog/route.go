@@ -37,7 +37,7 @@ func (s Score) String() string {
 //	Weights   their scores, without the bias; with Norm divided by their sum (at
 //	          least 2⁻¹⁴); times Scale
 //
-// K is the width of Ids and Weights.
+// K is the width of Ids and Weights. In is used up: no later op may read it.
 type Route struct {
 	In           BufID // width E
 	Ids, Weights BufID // width K
@@ -83,6 +83,7 @@ func (o Route) check(c *checker) {
 	c.write("Weights", o.Weights, used, rows)
 	if c.err == nil {
 		c.routed[o.Ids] = n
+		c.written[o.In] = false
 	}
 }
 

@@ -17,6 +17,9 @@ type compiled struct {
 	acts   []actsPlan
 	ropes  []prog.Rope
 	visits []visitPlan
+	// Memory of experts and of products by heads.
+	experts []expertPlan
+	heads   []headPlan
 	// round lists, for each op, the acts that it fills row by row after its own
 	// work; alone marks ops whose input has to be rounded in a phase before them.
 	round [][]int
@@ -141,6 +144,10 @@ func (c *compiled) shapes(op prog.Op, l backend.Limits) {
 	case prog.ShortConv:
 		c.maxRow = max(c.maxRow, c.rowOf(o.W), c.model.prog.Bufs[o.Out].Width)
 		c.taps += int64(o.Taps) * int64(c.model.prog.Bufs[o.Out].Width)
+	case prog.Experts:
+		c.expertsOf(o)
+	case prog.HeadLinear:
+		c.headsOf(o)
 	case prog.RopeAppend:
 		c.ropeOf(o.Rope)
 	case prog.Attend:
@@ -198,6 +205,12 @@ func (c *compiled) bytes(l backend.Limits) int64 {
 	for _, a := range c.acts {
 		b := c.model.prog.Bufs[a.buf]
 		n += kern.ActBytes(a.kind, rowsOf(b.Rows, l), b.Width)
+	}
+	for _, e := range c.experts {
+		n += e.bytes(l)
+	}
+	for _, h := range c.heads {
+		n += c.headBytes(h, l)
 	}
 	for _, r := range c.ropes {
 		n += 8 * int64(l.Rows) * int64(len(r.Freqs))

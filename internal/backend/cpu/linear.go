@@ -37,6 +37,13 @@ const (
 	itemWork     = 16 << 20 // multiplications
 )
 
+// panelsOfItem is how many panels of a matrix an item takes, with so many rows.
+func panelsOfItem(m *kern.Matrix, rows int) int {
+	bytes := itemBytes / m.Format.PanelBytes(m.Cols)
+	work := itemWork / (kern.Lanes * m.Cols * rows)
+	return max(panelsAtOnce, min(bytes, work)/panelsAtOnce*panelsAtOnce)
+}
+
 // linear is a phase over panels and rows of all parts. Items of the same panels
 // follow one another, so that their weights are still in the cache.
 func (r *runner) linear(rows prog.RowKind, parts []product) phase {
@@ -49,10 +56,7 @@ func (r *runner) linear(rows prog.RowKind, parts []product) phase {
 			}
 			rowBlock = min(n, rowsAtOnce)
 			rowBlocks = (n + rowBlock - 1) / rowBlock
-			m := parts[0].matrix
-			bytes := itemBytes / m.Format.PanelBytes(m.Cols)
-			work := itemWork / (kern.Lanes * m.Cols * rowBlock)
-			panels = max(panelsAtOnce, min(bytes, work)/panelsAtOnce*panelsAtOnce)
+			panels = panelsOfItem(parts[0].matrix, rowBlock)
 			items := 0
 			for i := range parts {
 				parts[i].chunks = (parts[i].matrix.Panels() + panels - 1) / panels

@@ -142,6 +142,21 @@ func (k *Kernels) GELUMul(dst, gate, up []float32) {
 	k.vec.gelu(dst, gate, up)
 }
 
+// Softmax turns x into Exp32(x − max) × (1 ÷ sum), summed in 16 lanes joined by
+// num.Tree16; a NaN makes all of x NaN. Safe for concurrent use on distinct x.
+func (k *Kernels) Softmax(x []float32) {
+	run := k.attend.softmax
+	if len(x)%Lanes != 0 {
+		run = softmax // the same bits
+	}
+	_, sum := run(x)
+	touch(x)
+	inv := 1 / sum
+	for i := range x {
+		x[i] = float32(x[i] * inv)
+	}
+}
+
 // same panics unless all lengths are equal.
 func same(what string, n int, others ...int) {
 	for _, o := range others {
