@@ -63,7 +63,7 @@ func (o RopeAppend) check(c *checker) {
 		c.intIn("value width (a part of the key)", valueDim, 1, o.HeadDim)
 	}
 	c.bias("QNorm", o.QNorm, o.HeadDim)
-	c.bias("KNorm", o.KNorm, o.HeadDim)
+	c.bias("KNorm", o.KNorm, c.normed(o))
 	if o.QNorm != NoWeight || o.KNorm != NoWeight {
 		c.epsilon("NormEps", o.NormEps)
 	}
@@ -86,6 +86,15 @@ func (c *checker) rope(r Rope, headDim int) {
 	}
 }
 
+// normed is how many values of a key are normalised: all, but of a key that
+// begins with its value it may be a part.
+func (c *checker) normed(o RopeAppend) int {
+	if o.V == NoBuf && o.KNorm >= 0 && int(o.KNorm) < len(c.p.Weights) {
+		return min(c.p.Weights[o.KNorm].Cols, o.HeadDim)
+	}
+	return o.HeadDim
+}
+
 func (o Attend) check(c *checker) {
 	valueDim := c.kv(o.KV, o.Heads, o.KVHeads, o.HeadDim)
 	c.read("Q", o.Q, o.Heads*o.HeadDim, TokenRows)
@@ -104,14 +113,14 @@ func (o GateMul) check(c *checker) {
 	width, rows := c.shape("Gate", o.Gate)
 	c.read("Gate", o.Gate, width, rows)
 	c.read("Up", o.Up, width, rows)
-	c.intIn("Act", int(o.Act), int(SiLU), int(GELU))
+	c.intIn("Act", int(o.Act), int(SiLU), int(Tanh))
 	c.write("Out", o.Out, width, rows)
 }
 
 func (o Activate) check(c *checker) {
 	width, rows := c.shape("In", o.In)
 	c.read("In", o.In, width, rows)
-	c.intIn("Act", int(o.Act), int(SiLU), int(GELU))
+	c.intIn("Act", int(o.Act), int(SiLU), int(Tanh))
 	c.write("Out", o.Out, width, rows)
 }
 

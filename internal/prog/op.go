@@ -90,7 +90,7 @@ type RopeAppend struct {
 	Q, K, V                 BufID // widths Heads×HeadDim, KVHeads×HeadDim, KVHeads×ValueDim of the KV layer; V may be NoBuf
 	KV                      int   // index of Program.KV, whose KeyDim is HeadDim
 	Heads, KVHeads, HeadDim int
-	QNorm, KNorm            WeightID // Vector of HeadDim (RMS), or NoWeight
+	QNorm, KNorm            WeightID // Vector of HeadDim (RMS), or NoWeight; without V, KNorm may be of a key's first values alone
 	NormEps                 float32
 	Rope                    Rope
 	Temp                    Temperature // of queries, after they rotated
@@ -119,6 +119,7 @@ type Act uint8
 const (
 	SiLU Act = iota
 	GELU     // tanh form
+	Tanh     // of classifiers
 )
 
 // GateMul is Out = Act(Gate) × Up, value by value.

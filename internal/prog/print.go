@@ -35,8 +35,11 @@ func (o PairOrder) String() string {
 }
 
 func (a Act) String() string {
-	if a == GELU {
+	switch a {
+	case GELU:
 		return "gelu"
+	case Tanh:
+		return "tanh"
 	}
 	return "silu"
 }

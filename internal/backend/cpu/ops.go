@@ -189,8 +189,11 @@ func (r *runner) norm(o prog.Norm, round []int) phase {
 
 // gate is act(gate) × up.
 func (r *runner) gate(a prog.Act) func(dst, gate, up []float32) {
-	if a == prog.GELU {
+	switch a {
+	case prog.GELU:
 		return r.kern.GELUMul
+	case prog.Tanh:
+		return tanhMul
 	}
 	return r.kern.SiLUMul
 }

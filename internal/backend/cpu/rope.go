@@ -23,7 +23,8 @@ func (r *runner) ropeAppend(c *compiled, o prog.RopeAppend) phase {
 		for ; len(x) > 0; x = x[o.HeadDim:] {
 			head := x[:o.HeadDim]
 			if norm != nil {
-				r.kern.RMSNorm(head, head, norm, o.NormEps)
+				part := head[:len(norm)]
+				r.kern.RMSNorm(part, part, norm, o.NormEps)
 			}
 			if table >= 0 {
 				rotate(head[o.Rope.From:], cos, sin)

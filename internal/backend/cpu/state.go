@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"github.com/paddock-go/paddock/internal/backend/cpu/kern"
+	"github.com/paddock-go/paddock/internal/num"
 	"github.com/paddock-go/paddock/internal/prog"
 )
 
@@ -133,5 +134,12 @@ func (r *runner) poolRows(o prog.Pool, round []int) phase {
 func divide(x []float32, n int32) {
 	for i := range x {
 		x[i] /= float32(n)
+	}
+}
+
+// tanhMul is tanh(gate) × up: only classifiers have it, a few rows a step.
+func tanhMul(dst, gate, up []float32) {
+	for i, g := range gate {
+		dst[i] = num.Tanh32(g) * up[i]
 	}
 }

@@ -50,7 +50,8 @@ func temperature(t prog.Temperature, pos int32) float32 {
 
 func (r *runner) rotateHead(op prog.RopeAppend, head []float32, norm prog.WeightID, cos, sin []float32) {
 	if norm != prog.NoWeight {
-		rmsNorm(head, head, r.vector(norm), nil, op.NormEps)
+		w := r.vector(norm)
+		rmsNorm(head[:len(w)], head[:len(w)], w, nil, op.NormEps)
 	}
 	head = head[op.Rope.From:]
 	for i := range cos {

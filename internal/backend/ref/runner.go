@@ -193,8 +193,11 @@ func (r *runner) linear(in prog.BufID, w, bias prog.WeightID, out func(row int) 
 
 // actOf is the function that an act names.
 func actOf(a prog.Act) func(float32) float32 {
-	if a == prog.GELU {
+	switch a {
+	case prog.GELU:
 		return num.GELU32
+	case prog.Tanh:
+		return num.Tanh32
 	}
 	return num.SiLU32
 }
