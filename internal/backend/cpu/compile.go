@@ -142,7 +142,7 @@ func (c *compiled) shapes(op prog.Op, l backend.Limits) {
 			c.maxRow = max(c.maxRow, c.rowOf(o.Pos))
 		}
 	case prog.ShortConv:
-		c.maxRow = max(c.maxRow, c.rowOf(o.W), c.model.prog.Bufs[o.Out].Width)
+		c.maxRow = max(c.maxRow, c.rowOf(o.W), 2*c.model.prog.Bufs[o.Out].Width)
 		c.taps += int64(o.Taps) * int64(c.model.prog.Bufs[o.Out].Width)
 	case prog.Experts:
 		c.expertsOf(o)

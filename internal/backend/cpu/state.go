@@ -72,17 +72,17 @@ func (r *runner) shortConv(o prog.ShortConv, round []int) phase {
 	c, out, layer := &r.bufs[o.C], &r.bufs[o.Out], &r.cache.layers[o.KV]
 	taps := r.taps(o)
 	return r.rowPhase(prog.TokenRows, 2*addCost*o.Taps*out.width, func(w *worker, row int) {
-		seq, y, product := r.seqOf(row), out.row(row), w.row[:out.width]
+		seq, acc, product := r.seqOf(row), w.row[:out.width], w.row[out.width:2*out.width]
 		first := int(r.batch.Pos[row]) - o.Taps + 1 // the position of tap 0
-		sum := y
+		sum := acc // the first product begins it; Out may be C
 		for t := max(0, -first); t < o.Taps; t++ {
 			r.kern.Mul(sum, layer.stateOf(r.slotOf(seq, first+t)), taps[t])
 			if t > max(0, -first) {
-				r.kern.Add(y, product)
+				r.kern.Add(acc, product)
 			}
 			sum = product
 		}
-		r.kern.Mul(y, y, c.row(row))
+		r.kern.Mul(out.row(row), acc, c.row(row))
 		r.round(round, row)
 	})
 }

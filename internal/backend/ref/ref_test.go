@@ -17,4 +17,6 @@ func TestGoldenWeights(t *testing.T) {
 	backendtest.RunGolden(t, ref.New(ref.Options{F32: true}), backendtest.Weights)
 }
 
+func TestEmbeddings(t *testing.T) { backendtest.RunEmbeddings(t, ref.New(ref.Options{})) }
+
 func TestStory(t *testing.T) { backendtest.RunStory(t, ref.New(ref.Options{})) }
