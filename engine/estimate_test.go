@@ -154,7 +154,7 @@ func TestEstimateOfARealModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	m, err := model.Lower(f)
+	m, err := model.Lower(f, model.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

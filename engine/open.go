@@ -55,7 +55,7 @@ func open(f *gguf.File, file string, o Options) (_ *Engine, err error) {
 	if o.Name == "" {
 		o.Name = strings.TrimSuffix(file, ".gguf")
 	}
-	m, err := model.Lower(f)
+	m, err := model.Lower(f, model.Options{Context: o.MaxContext})
 	if err != nil {
 		return nil, err
 	}

@@ -6,5 +6,5 @@ import "github.com/paddock-go/paddock/internal/prog"
 // TinyLlama and others. Their query and key rows are stored so that the pairs
 // that rotate are neighbours.
 func lowerLlama(f file, arch string) (*Model, error) {
-	return decoder{order: prog.Interleaved, qkvBias: maybe, otherBias: maybe, factors: true}.lower(f, arch)
+	return decoder{order: prog.Interleaved, qkvBias: maybe, outBias: maybe, ffnBias: maybe, factors: true}.lower(f, arch)
 }

@@ -237,7 +237,7 @@ func (k *Kernels) attendSpan(sc *AttendScratch, a *AttendArgs, s int) {
 		}
 		p := sc.p[q*SpanKeys:][:n]
 		if a.Cap != 0 {
-			softcap(p[from-base:to-base], a.Cap)
+			k.vec.softcap(p[from-base:to-base], a.Cap)
 		}
 		unseen(p[:from-base])
 		unseen(p[to-base:])
@@ -300,12 +300,6 @@ func (k *Kernels) sink(sc *AttendScratch, q, vdim int, score float32) {
 	sc.span.m[q], sc.span.l[q] = score, 1
 	clear(sc.span.acc[q*vdim : (q+1)*vdim])
 	k.join(sc, q, vdim)
-}
-
-func softcap(s []float32, limit float32) {
-	for i, v := range s {
-		s[i] = num.Softcap32(v, limit)
-	}
 }
 
 func scores(dst, q []float32, a *AttendArgs, groups []int32) {

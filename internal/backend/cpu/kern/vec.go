@@ -20,6 +20,7 @@ type vecFuncs struct {
 	add        func(dst, src []float32)
 	silu       func(dst, gate, up []float32)
 	gelu       func(dst, gate, up []float32)
+	softcap    func(x []float32, limit float32)
 
 	ropeHalves func(a, b, cos, sin []float32)
 	ropePairs  func(x, cos, sin []float32) // x: two for each angle
@@ -27,7 +28,7 @@ type vecFuncs struct {
 
 var portableVec = vecFuncs{
 	roundQ8x32: roundQ8x32, roundQ8x256: roundQ8x256, roundBF16: roundBF16,
-	sumSquares: sumSquares, sum: sum, scaleMul: scaleMul, add: add, silu: silu, gelu: gelu,
+	sumSquares: sumSquares, sum: sum, scaleMul: scaleMul, add: add, silu: silu, gelu: gelu, softcap: softcap,
 	ropeHalves: ropeHalves, ropePairs: ropePairs,
 }
 
@@ -71,6 +72,12 @@ func silu(dst, gate, up []float32) {
 func gelu(dst, gate, up []float32) {
 	for i, g := range gate {
 		dst[i] = num.GELU32(g) * up[i]
+	}
+}
+
+func softcap(x []float32, limit float32) {
+	for i, v := range x {
+		x[i] = num.Softcap32(v, limit)
 	}
 }
 
@@ -124,7 +131,10 @@ func (k *Kernels) AddScaled(dst, src []float32, scale float32) {
 
 // Softcap writes num.Softcap32(x, limit) over x. Safe for concurrent use on
 // distinct x.
-func (k *Kernels) Softcap(x []float32, limit float32) { softcap(x, limit) }
+func (k *Kernels) Softcap(x []float32, limit float32) {
+	touch(x)
+	k.vec.softcap(x, limit)
+}
 
 // SiLUMul writes num.SiLU32(gate) × up. dst may be gate or up. Safe for
 // concurrent use on distinct dst.

@@ -1,0 +1,16 @@
+package model
+
+import "github.com/paddock-go/paddock/internal/prog"
+
+// lowerCohere2 lowers Command R7B and what follows it: layer norms without bias,
+// attention and feed-forward beside one another, every fourth layer sees all and
+// does not rotate.
+func lowerCohere2(f file, arch string) (*Model, error) {
+	return decoder{order: prog.Interleaved, norm: prog.LayerNorm, parallel: true, qkvBias: maybe, outBias: maybe, read: readCohere2}.lower(f, arch)
+}
+
+func readCohere2(k *keys, t *traits) {
+	t.readWindow(k, 4, false)
+	t.roped = t.windowed
+	t.logitScale = k.positiveOr("logit_scale", 1)
+}

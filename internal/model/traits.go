@@ -1,0 +1,80 @@
+package model
+
+import (
+	"math"
+
+	"github.com/paddock-go/paddock/internal/prog"
+)
+
+// traits are what a file says of its model: the sizes, and the numbers that most
+// models leave at what readTraits gives. An architecture's read func changes them.
+type traits struct {
+	*Spec
+	rope  *ropeSpec        // of layers that see all positions
+	local *ropeSpec        // of windowed layers
+	roped func(l int) bool // nil: all layers rotate
+
+	window   int // positions that a windowed layer sees; 0: there are none
+	windowed func(l int) bool
+
+	positions    bool    // learned positions are added to the embedding
+	embedScale   float32 // of the embedding
+	residual     float32 // of what is added to the stream
+	scale        float32 // of scores: 1 ÷ √(head's width)
+	scoreCap     float32 // soft cap of scores; 0: none
+	logitScale   float32
+	logitCap     float32          // soft cap of logits; 0: none
+	temp         prog.Temperature // of queries
+	mayHaveSinks bool
+	pool         pooling // of a model that embeds
+}
+
+func readTraits(k *keys, d *decoder) *traits {
+	eps := "attention.layer_norm_rms_epsilon"
+	if d.norm == prog.LayerNorm {
+		eps = "attention.layer_norm_epsilon"
+	}
+	t := &traits{Spec: readSpec(k, eps), embedScale: 1, residual: 1, logitScale: 1}
+	if !d.experts {
+		k.refuse("expert_count", "0 (experts are not supported for this architecture)")
+	}
+	if t.Without != nil && d.attends == nil {
+		k.fail(k.name("attention.head_count_kv"), "an array with zeros", "above 0 in all layers of this architecture", ErrUnsupported)
+	}
+	t.rope = readRope(k, t.Spec)
+	t.local = t.rope
+	if k.err == nil {
+		t.scale = float32(1 / math.Sqrt(float64(t.HeadDim)))
+	}
+	t.pool = readDecoderPooling(k)
+	if d.read != nil && k.err == nil {
+		d.read(k, t)
+	}
+	return t
+}
+
+// readWindow reads the window and says which layers have it: of every period
+// layers the last one, or the first, sees all positions. The file may state
+// another period.
+func (t *traits) readWindow(k *keys, period int, fullFirst bool) {
+	if !k.has("attention.sliding_window") {
+		return
+	}
+	t.window = k.count("attention.sliding_window", 0, math.MaxInt32)
+	period = k.countOr("attention.sliding_window_pattern", period, 1, maxLayers)
+	t.windowed = func(l int) bool {
+		if fullFirst {
+			return l%period != 0
+		}
+		return l%period != period-1
+	}
+}
+
+// everywhere and nowhere choose all layers, and none.
+func everywhere(int) bool { return true }
+func nowhere(int) bool    { return false }
+
+// plain is the rope without what stretches its positions.
+func (r *ropeSpec) plain() *ropeSpec {
+	return &ropeSpec{dim: r.dim, base: r.base, scaling: ropeNone, factor: 1, attnFactor: 1}
+}
