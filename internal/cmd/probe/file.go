@@ -3,6 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/paddock-go/paddock/engine"
 	"github.com/paddock-go/paddock/internal/backend/cpu"
@@ -58,17 +62,59 @@ func (f *file) tokenizer() (*tokenizer.Tokenizer, error) {
 	if f.tok != nil {
 		return f.tok, nil
 	}
-	g, err := gguf.Open(f.path)
-	if err != nil {
-		return nil, err
-	}
-	defer g.Close()
-	v, err := vocab.FromGGUF(g)
+	v, err := readVocab(f.path)
 	if err != nil {
 		return nil, err
 	}
 	f.tok, err = tokenizer.New(v)
 	return f.tok, err
+}
+
+// readVocab reads the vocabulary of a GGUF file, of a tokenizer.json, or of a folder
+// that holds one and a tokenizer_config.json.
+func readVocab(path string) (tokenizer.Vocab, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return tokenizer.Vocab{}, err
+	case info.IsDir():
+		return readFolder(path)
+	case strings.EqualFold(filepath.Ext(path), ".json"):
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return tokenizer.Vocab{}, err
+		}
+		return vocab.FromJSON(data)
+	}
+	g, err := gguf.Open(path)
+	if err != nil {
+		return tokenizer.Vocab{}, err
+	}
+	defer g.Close()
+	return vocab.FromGGUF(g)
+}
+
+func readFolder(path string) (tokenizer.Vocab, error) {
+	data, err := os.ReadFile(filepath.Join(path, "tokenizer.json"))
+	if err != nil {
+		return tokenizer.Vocab{}, err
+	}
+	v, err := vocab.FromJSON(data)
+	if err != nil {
+		return v, err
+	}
+	data, err = os.ReadFile(filepath.Join(path, "tokenizer_config.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return v, nil
+	}
+	if err != nil {
+		return v, err
+	}
+	c, err := vocab.ReadConfig(data)
+	if err == nil {
+		c.Apply(&v)
+	}
+	return v, err
 }
 
 func (f *file) engine() (*engine.Engine, error) {
