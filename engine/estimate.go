@@ -44,6 +44,7 @@ type estimator struct {
 // attend is what all layers with one window do for a key.
 type attend struct {
 	window int     // 0: none
+	both   bool    // rows also see what comes after them
 	flops  float64 // for each row that sees it
 	read   float64 // bytes, for each sequence that has it in view
 }
@@ -78,7 +79,7 @@ func newEstimator(p *prog.Program, size func(prog.Weight) int64, kvElem int) *es
 			e.row[prog.TokenRows].write += kvValues(p.KV[o.KV]) * float64(kvElem)
 		case prog.Attend:
 			input(o.Q, 1)
-			a := e.attend(o.Window)
+			a := e.attend(o.Window, o.Both)
 			a.flops += 4 * float64(o.Heads) * float64(o.HeadDim)
 			a.read += kvValues(p.KV[o.KV]) * float64(kvElem)
 		case prog.GateMul:
@@ -95,13 +96,13 @@ func newEstimator(p *prog.Program, size func(prog.Weight) int64, kvElem int) *es
 func kvValues(l prog.KVLayer) float64 { return float64(l.Heads) * float64(l.KeyDim+l.ValueDim) }
 
 // attend is the sum of the layers with such a window.
-func (e *estimator) attend(window int) *attend {
+func (e *estimator) attend(window int, both bool) *attend {
 	for i := range e.attends {
-		if e.attends[i].window == window {
+		if e.attends[i].window == window && e.attends[i].both == both {
 			return &e.attends[i]
 		}
 	}
-	e.attends = append(e.attends, attend{window: window})
+	e.attends = append(e.attends, attend{window: window, both: both})
 	return &e.attends[len(e.attends)-1]
 }
 
@@ -114,6 +115,11 @@ func (e *estimator) step(plan *sched.Plan) work {
 		rows[prog.TokenRows] += s.Count
 		rows[prog.LogitRows] += s.Logits
 		for _, a := range e.attends {
+			if a.both {
+				w.flops += a.flops * keysAround(s.Count, a.window)
+				w.read += a.read * float64(s.Count)
+				continue
+			}
 			w.flops += a.flops * keysSeen(s.From, s.Count, a.window)
 			w.read += a.read * float64(keysInView(s.From, s.Count, a.window))
 		}
@@ -136,6 +142,17 @@ func keysSeen(from, count, window int) float64 {
 	}
 	n, f := float64(whole), float64(from)
 	return n*f + n*(n+1)/2 + float64(count-whole)*float64(window)
+}
+
+// keysAround adds up what the rows of a whole sequence see that look both ways, a
+// window reaching half of it to either side.
+func keysAround(count, window int) float64 {
+	half := window / 2
+	if window == 0 || half >= count {
+		half = count - 1
+	}
+	n, h := float64(count), float64(half)
+	return n*(2*h+1) - h*(h+1) // what lies before the first row and behind the last is not there
 }
 
 // keysInView is the number of keys that at least one of the rows sees.

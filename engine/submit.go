@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/paddock-go/paddock/internal/sample"
 	"github.com/paddock-go/paddock/internal/tokenizer"
@@ -25,23 +24,11 @@ import (
 // Errors, beside ctx's own: *RequestError, *ContextError, *PagesError,
 // *QueueFullError, *DeviceError, ErrNoChat, ErrDraining, ErrClosed.
 func (e *Engine) Submit(ctx context.Context, r Request) (*Stream, error) {
-	rec := metrics.FromContext(ctx)
-	owned := rec == nil || !rec.Claim()
-	if owned {
-		rec = &metrics.Record{Operation: metrics.TextCompletion, Tenant: strings.Clone(r.Tenant)}
-		if r.Messages != nil {
-			rec.Operation = metrics.Chat
-		}
-		if int(r.Origin) < metrics.NumOrigins { // else submit refuses it
-			rec.Origin = r.Origin
-		}
+	from := source{op: metrics.TextCompletion, tenant: r.Tenant, origin: r.Origin}
+	if r.Messages != nil {
+		from.op = metrics.Chat
 	}
-	if !owned {
-		rec.Hold() // until the loop lets it go: the edge may be gone before
-		if rec.Tenant == "" {
-			rec.Tenant = strings.Clone(r.Tenant)
-		}
-	}
+	rec, owned := e.record(ctx, from)
 	rec.MaxTokens = max(r.MaxTokens, 0)
 	ctx = e.model.Begin(ctx, rec)
 	s, err := e.submit(ctx, &r, rec, owned)
@@ -60,6 +47,9 @@ func (e *Engine) Submit(ctx context.Context, r Request) (*Stream, error) {
 func (e *Engine) submit(ctx context.Context, r *Request, rec *metrics.Record, owned bool) (*Stream, error) {
 	if ctx.Err() != nil {
 		return nil, contextError(ctx)
+	}
+	if e.pooled.width > 0 {
+		return nil, ErrNoText
 	}
 	if err := r.check(e.vocab); err != nil {
 		return nil, err

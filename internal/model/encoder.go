@@ -96,6 +96,7 @@ func (e *encoder) attend(layer int, rope prog.Rope, qNorm, kNorm prog.WeightID, 
 // finish pools the rows of h and checks the whole.
 func (e *encoder) finish(h prog.BufID, p pooling) (*Model, error) {
 	e.pool(h, p, e.s)
+	e.s.Ranks = p == poolRank
 	e.strangers()
 	if e.err != nil {
 		return nil, e.err

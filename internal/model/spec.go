@@ -28,6 +28,7 @@ type Spec struct {
 	Context  int // longest context in tokens that the file states
 	Eps      float32
 	Tied     bool   // the output matrix is the embedding
+	Ranks    bool   // the model gives scores of a reranker
 	Without  []bool // layer → it has no attention; nil: all have
 }
 
