@@ -231,7 +231,19 @@ func TestHostile(t *testing.T) {
 		}, "rope.scaling.factor is NaN"},
 		{"epsilon zero", func(m *made) { m.set("llama.attention.layer_norm_rms_epsilon", float32(0)) }, "layer_norm_rms_epsilon is 0"},
 		{"epsilon as integer", func(m *made) { m.set("llama.attention.layer_norm_rms_epsilon", uint32(1)) }, "layer_norm_rms_epsilon"},
-		{"experts", func(m *made) { m.set("llama.expert_count", uint32(8)) }, "llama.expert_count is 8, must be 0"},
+		{"more experts used than there are", func(m *made) {
+			m.set("llama.expert_count", uint32(8))
+			m.set("llama.expert_used_count", uint32(9))
+		}, "llama.expert_used_count is 9, must be 1 to 8"},
+		{"groups that do not divide the experts", func(m *made) {
+			m.set("llama.expert_count", uint32(8))
+			m.set("llama.expert_used_count", uint32(2))
+			m.set("llama.expert_group_count", uint32(3))
+		}, "llama.expert_group_count is 3, must be a divisor of 8 experts"},
+		{"experts without their tensors", func(m *made) {
+			m.set("llama.expert_count", uint32(8))
+			m.set("llama.expert_used_count", uint32(2))
+		}, `"blk.0.ffn_gate_inp.weight" is missing`},
 		{"vocabulary of another size", func(m *made) { m.set("llama.vocab_size", uint32(41)) }, "llama.vocab_size is 41, must be the rows of token_embd.weight, 40"},
 		{"no embedding", func(m *made) { m.remove("token_embd.weight") }, `"token_embd.weight" is missing`},
 		{"embedding of another width", func(m *made) { m.tensor("token_embd.weight", 16, 40) }, `"token_embd.weight" is 40×16`},

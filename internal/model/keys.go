@@ -100,6 +100,15 @@ func (k *keys) base(key string, absent float32) float32 {
 	return v
 }
 
+// flagOr reads a bool.
+func (k *keys) flagOr(key string, absent bool) bool {
+	v, err := k.file.BoolOr(k.name(key), absent)
+	if err != nil && k.err == nil {
+		k.err = fmt.Errorf("model: %w", err)
+	}
+	return v
+}
+
 // text reads a string, empty where the key is not there.
 func (k *keys) text(name string) string {
 	v, err := k.file.StringOr(name, "")

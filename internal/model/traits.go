@@ -26,7 +26,8 @@ type traits struct {
 	logitCap     float32          // soft cap of logits; 0: none
 	temp         prog.Temperature // of queries
 	mayHaveSinks bool
-	pool         pooling // of a model that embeds
+	pool         pooling     // of a model that embeds
+	moe          *expertSpec // nil: no layer has experts
 }
 
 func readTraits(k *keys, d *decoder) *traits {

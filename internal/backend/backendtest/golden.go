@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +67,12 @@ var Goldens = []Golden{
 	{"models/olmo2", false, 1e-3},
 	{"models/olmo3", false, 1e-3},
 	{"models/cohere2", false, 1e-3},
+	{"models/mixtral", false, 1e-3},
+	{"models/granitemoe", false, 1e-3},
+	{"models/qwen2moe", false, 1e-3},
+	{"models/qwen3moe", false, 1e-3},
+	{"models/gptoss", false, 1e-3},
+	{"models/gptoss_mxfp4", false, roundedGate},
 	{"models/gemma", false, geluGate},
 	{"models/gemma2", false, geluGate},
 	{"models/gemma3", false, geluGate},
@@ -135,14 +142,18 @@ func RunGolden(t *testing.T, d backend.Device, table []Golden) {
 		ok := t.Run(filepath.Base(g.Path), func(t *testing.T) {
 			p, m := Load(t, d, filepath.Join(dir, g.Path+".gguf"))
 			refs := references(t, filepath.Join(dir, g.Path+".json"), g.Dequantized)
-			c := &comparison{gate: g.Gate}
+			c := &comparison{gate: g.Gate, experts: slices.ContainsFunc(p.Ops, func(o prog.Op) bool { return o.Kind() == prog.Experts{}.Kind() })}
 			for _, r := range refs {
 				c.prompt(t, p, m, r)
 			}
 			if c.flips > 1 {
-				t.Errorf("%d greedy tokens differ where an 8-bit rounding may have fallen the other way, at most 1 may", c.flips)
+				t.Errorf("%d prompts and greedy tokens differ where an 8-bit rounding may have fallen the other way, at most 1 may", c.flips)
 			}
-			fmt.Fprintf(&report, "%-26s %d prompts, largest logit difference %.2g of %.2g, %d greedy tokens equal, %d flipped\n", g.Path, len(refs), c.worst, g.Gate, c.equal, c.flips)
+			fmt.Fprintf(&report, "%-26s %d prompts, largest logit difference %.2g of %.2g, %d greedy tokens equal, %d flipped", g.Path, len(refs), c.worst, g.Gate, c.equal, c.flips)
+			if len(c.close) > 0 {
+				fmt.Fprintf(&report, ", not compared: margins of %.2g", c.close)
+			}
+			report.WriteByte('\n')
 		})
 		if ok {
 			passed++
@@ -217,10 +228,12 @@ const flipMargin = 0.1
 
 // comparison is what was seen of one file.
 type comparison struct {
-	gate  float64
-	worst float64 // largest difference of a logit after a prompt
-	equal int     // greedy tokens that were compared and equal
-	flips int     // those that differ within flipMargin under a gate for 8-bit activations
+	gate    float64
+	experts bool      // the model has experts, whose choice carries a flip further
+	worst   float64   // largest difference of a logit after a prompt
+	equal   int       // greedy tokens that were compared and equal
+	flips   int       // those that differ within flipMargin under a gate for 8-bit activations, and such prompts
+	close   []float64 // margins of the greedy tokens that the reference is undecided about
 }
 
 // prompt runs one prompt as one batch and its continuation token by token. The
@@ -237,12 +250,15 @@ func (c *comparison) prompt(t *testing.T, p *prog.Program, m backend.Model, r Re
 	logits := s.Step(Part{seq, r.Tokens, true})[0]
 	diff := maxDiff(logits, r.Logits)
 	c.worst = max(c.worst, diff)
-	if !(diff <= c.gate) {
+	if c.experts && c.gate == roundedGate && diff > c.gate && diff < flipMargin {
+		c.flips++ // the reference's README allows one such prompt of a model with experts
+	} else if !(diff <= c.gate) {
 		t.Errorf("prompt of %d: largest difference of a logit is %.4g, allowed %.4g", r.N, diff, c.gate)
 	}
 	for i, want := range r.Greedy {
 		switch got := Argmax(logits); {
 		case r.Margins[i] <= 2*c.gate:
+			c.close = append(c.close, r.Margins[i])
 		case got == want:
 			c.equal++
 		case c.gate == roundedGate && r.Margins[i] < flipMargin:
