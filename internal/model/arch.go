@@ -16,6 +16,7 @@ var archs = []struct {
 	lower func(f file, arch string) (*Model, error)
 }{
 	{"cohere2", lowerCohere2},
+	{"deepseek2", lowerDeepSeek2},
 	{"gemma", lowerGemma},
 	{"gemma2", lowerGemma2},
 	{"gemma3", lowerGemma3},

@@ -71,6 +71,7 @@ var Goldens = []Golden{
 	{"models/granitemoe", false, 1e-3},
 	{"models/qwen2moe", false, 1e-3},
 	{"models/qwen3moe", false, 1e-3},
+	{"models/deepseek2", false, 1e-3},
 	{"models/gptoss", false, 1e-3},
 	{"models/gptoss_mxfp4", false, roundedGate},
 	{"models/gemma", false, geluGate},
