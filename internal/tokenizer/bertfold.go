@@ -26,7 +26,7 @@ func bertFold(text string) string {
 		switch c := t.rune(r); {
 		case c&space != 0:
 			b.WriteByte(' ')
-		case r == 0 || r == utf8.RuneError || c&mark != 0 || unicode.Is(unicode.C, r):
+		case r == 0 || r == utf8.RuneError || c&mark != 0 || isControl(r):
 		case isIdeograph(r):
 			b.WriteByte(' ')
 			b.WriteRune(r)

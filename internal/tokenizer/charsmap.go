@@ -3,6 +3,8 @@ package tokenizer
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -44,8 +46,8 @@ func newCharsmap(b []byte) (*charsmap, error) {
 func unitOffset(u uint32) uint32 { return u >> 10 << (u & (1 << 9) >> 6) }
 
 // longest returns the replacement of the longest key that s begins with, and the
-// key's length; 0 for none.
-func (c *charsmap) longest(s string) (to []byte, n int) {
+// key's length; 0 for none. With first it is the shortest.
+func (c *charsmap) longest(s string, first bool) (to []byte, n int) {
 	if c == nil || len(c.units) == 0 {
 		return nil, 0
 	}
@@ -72,6 +74,9 @@ func (c *charsmap) longest(s string) (to []byte, n int) {
 		}
 		text := c.texts[v:]
 		to, n = text[:bytes.IndexByte(text, 0)], i+1
+		if first {
+			break
+		}
 	}
 	return to, n
 }
@@ -81,7 +86,7 @@ func (c *charsmap) longest(s string) (to []byte, n int) {
 func (c *charsmap) apply(text string) string {
 	out := make([]byte, 0, len(text)+len(text)/4)
 	for text != "" {
-		to, n := c.longest(text)
+		to, n := c.longest(text, false)
 		if n == 0 {
 			r, size := utf8.DecodeRuneInString(text)
 			out = utf8.AppendRune(out, r)
@@ -92,4 +97,61 @@ func (c *charsmap) apply(text string) string {
 		text = text[n:]
 	}
 	return string(out)
+}
+
+// applyClusters is what the reference of tokenizer.json makes of the same map: a base
+// with its marks that is shorter than maxCluster bytes becomes, whole, what the
+// shortest key that it begins with becomes, which may lose marks; in others each
+// character is looked up alone.
+func (c *charsmap) applyClusters(text string) string {
+	out := make([]byte, 0, len(text)+len(text)/4)
+	for text != "" {
+		n := cluster(text)
+		if n < maxCluster {
+			if to, key := c.longest(text[:n], true); key > 0 {
+				out = append(out, to...)
+				text = text[n:]
+				continue
+			}
+		}
+		for n > 0 {
+			_, size := utf8.DecodeRuneInString(text)
+			if to, key := c.longest(text[:size], true); key > 0 {
+				out = append(out, to...)
+			} else {
+				out = append(out, text[:size]...)
+			}
+			text = text[size:]
+			n -= size
+		}
+	}
+	return string(out)
+}
+
+const maxCluster = 6
+
+// cluster returns the length of the first grapheme cluster of s. It knows the rules
+// that can join fewer than maxCluster bytes: a line's end, and marks after a base.
+func cluster(s string) int {
+	if strings.HasPrefix(s, "\r\n") {
+		return 2
+	}
+	r, n := utf8.DecodeRuneInString(s)
+	if unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) || unicode.Is(unicode.Cf, r) && !joins(r) {
+		return n
+	}
+	for n < len(s) {
+		r, size := utf8.DecodeRuneInString(s[n:])
+		if !joins(r) {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// joins tells what continues a cluster.
+func joins(r rune) bool {
+	const joiner, thaiAM, laoAM = 0x200D, 0x0E33, 0x0EB3
+	return r >= 0x300 && (unicode.In(r, unicode.M, unicode.Other_Grapheme_Extend) || r == joiner || r == thaiAM || r == laoAM)
 }

@@ -41,7 +41,7 @@ var normalizerTypes = map[string]func(Step) (func(string) string, error){
 		if err != nil || c == nil {
 			return func(text string) string { return text }, err
 		}
-		return c.apply, nil
+		return c.applyClusters, nil
 	},
 }
 
@@ -143,14 +143,17 @@ func mapRunes(text string, f func(b []byte, r rune) []byte) string {
 	return string(out)
 }
 
+// isControl leaves out unassigned characters, which Go's class C has too.
+func isControl(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs) }
+
 func bertStep(s Step) (func(string) string, error) {
 	return func(text string) string {
 		if s.Clean || s.Chinese {
 			text = mapRunes(text, func(b []byte, r rune) []byte {
 				switch {
-				case s.Clean && isSpace(r):
+				case s.Clean && (r == '\t' || r == '\n' || r == '\r' || isSpace(r) && !isControl(r)):
 					return append(b, ' ')
-				case s.Clean && (r == 0 || r == utf8.RuneError || unicode.Is(unicode.C, r)):
+				case s.Clean && (r == 0 || r == utf8.RuneError || isControl(r)):
 					return b
 				case s.Chinese && isIdeograph(r):
 					return append(utf8.AppendRune(append(b, ' '), r), ' ')

@@ -23,7 +23,8 @@ type Rules struct {
 	ByteFallback     bool // what has no token is spelled in byte tokens
 	FuseUnknown      bool // unknown neighbours are one
 	ContinuingPrefix string
-	MaxWordChars     int // WordPiece: longer words are unknown
+	MaxWordChars     int       // WordPiece: longer words are unknown
+	Scores           []float64 // unigram: instead of Vocab.Scores, which is too narrow to tell equal sums apart
 }
 
 // Step is one stage, under the type that the file gives it; the other fields are the

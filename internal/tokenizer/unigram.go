@@ -15,7 +15,7 @@ import (
 // One pass from the left fills best, one from the right reads the tokens off.
 type unigram struct {
 	tokens  *trie
-	scores  []float32
+	scores  []float64
 	free    []bool // user-defined tokens cost nothing; nil where a file has none
 	unknown float64
 	unk     int32
@@ -37,18 +37,26 @@ type spaceRules struct {
 }
 
 func newUnigram(t *Tokenizer, v *Vocab) error {
-	if len(v.Scores) != len(v.Tokens) {
-		return badVocab("Scores", -1, "", "%d scores for %d tokens: this kind of vocabulary needs one each", len(v.Scores), len(v.Tokens))
+	var scores []float64
+	if v.Rules != nil {
+		scores = slices.Clone(v.Rules.Scores)
+	} else {
+		for _, s := range v.Scores {
+			scores = append(scores, float64(s))
+		}
 	}
-	m := &unigram{tokens: newTrie(len(v.Tokens)), scores: slices.Clone(v.Scores), unk: t.special.UNK}
+	if len(scores) != len(v.Tokens) {
+		return badVocab("Scores", -1, "", "%d scores for %d tokens: this kind of vocabulary needs one each", len(scores), len(v.Tokens))
+	}
+	m := &unigram{tokens: newTrie(len(v.Tokens)), scores: scores, unk: t.special.UNK}
 	if m.unk == none {
 		return badVocab("UNK", -1, "", "none: this kind of vocabulary needs an unknown token")
 	}
 	worst := math.Inf(1)
 	for id, text := range t.texts {
-		s := float64(v.Scores[id])
+		s := scores[id]
 		if math.IsNaN(s) || math.IsInf(s, 0) {
-			return badVocab("Scores", id, fmt.Sprint(v.Scores[id]), "a score must be a finite number")
+			return badVocab("Scores", id, fmt.Sprint(s), "a score must be a finite number")
 		}
 		f := t.flags[id]
 		if f&flagNormal != 0 || v.Rules != nil {
@@ -182,7 +190,7 @@ func (u *unigram) best(dst []int32, text string, m *merger) []int32 {
 				continue
 			}
 			whole = whole || end == from+size
-			score := float64(u.scores[id])
+			score := u.scores[id]
 			if u.free != nil && u.free[id] {
 				score = 0
 			}

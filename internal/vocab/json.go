@@ -164,8 +164,8 @@ func (s *jsonScan) tokens(v *tokenizer.Vocab, m *jsonModel, added []jsonAdded) {
 		v.Rules.Added = append(v.Rules.Added, a.Added)
 	}
 	if m.isList {
-		v.Scores = make([]float32, most+1)
-		copy(v.Scores, m.scores)
+		v.Rules.Scores = make([]float64, most+1)
+		copy(v.Rules.Scores, m.scores)
 		if m.unkID > int(most) {
 			s.fail("unk_id %d in a vocabulary of %d tokens", m.unkID, most+1)
 		}

@@ -6,7 +6,7 @@ import "github.com/paddock-go/paddock/internal/tokenizer"
 type jsonModel struct {
 	typ        string
 	ids        []jsonToken // in the file's order
-	scores     []float32   // of a unigram model, by id
+	scores     []float64   // of a unigram model, by id
 	isList     bool        // the vocabulary is an array of tokens with scores
 	merges     []string
 	pairs      [][2]string
@@ -104,7 +104,7 @@ func (s *jsonScan) modelVocab(m *jsonModel) {
 			}
 		})
 		m.ids = append(m.ids, t)
-		m.scores = append(m.scores, float32(score))
+		m.scores = append(m.scores, score)
 	})
 }
 
