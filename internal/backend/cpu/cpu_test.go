@@ -73,4 +73,19 @@ func TestGolden(t *testing.T) {
 
 func TestEmbeddings(t *testing.T) { backendtest.RunEmbeddings(t, cpu.New(cpu.Options{})) }
 
+// TestGoldenSame holds one device of each level against the definition.
+func TestGoldenSame(t *testing.T) {
+	var list []backend.Device
+	for _, d := range devices() {
+		if d.Threads() == 2 {
+			list = append(list, d)
+		}
+	}
+	backendtest.RunGoldenSame(t, ref.New(ref.Options{}), backendtest.Goldens, list...)
+}
+
+func TestGoldenLaw(t *testing.T) {
+	backendtest.RunGoldenLaw(t, cpu.New(cpu.Options{Threads: 2}), backendtest.Goldens, cpu.Poison)
+}
+
 func TestStory(t *testing.T) { backendtest.RunStory(t, cpu.New(cpu.Options{})) }
