@@ -116,6 +116,22 @@ var models = []struct {
 	{"models/llama3_rope", 1e-3, 1e-6, ""},
 	{"models/qwen2", 1e-3, 1e-6, ""},
 	{"models/qwen3", 1e-3, 1e-6, ""},
+	{"models/smollm3", 1e-3, 1e-6, ""},
+	{"models/granite", 1e-3, 1e-6, ""},
+	{"models/mistral3", 1e-3, 1e-6, ""},
+	{"models/glm4", 1e-3, 1e-6, ""},
+	{"models/phi3", 1e-3, 1e-6, ""},
+	{"models/phi3_longrope_short", 1e-3, 1e-6, ""},
+	{"models/phi3_longrope_long", 1e-3, 1e-6, ""},
+	{"models/olmo2", 1e-3, 1e-6, ""},
+	{"models/olmo3", 1e-3, 1e-6, ""},
+	{"models/cohere2", 1e-3, 1e-6, ""},
+	{"models/gemma", 5e-3, 1e-6, ""},      // GELU from a table of halves
+	{"models/gemma2", 5e-3, 1e-6, ""},     // GELU from a table of halves
+	{"models/gemma3", 5e-3, 1e-6, ""},     // GELU from a table of halves
+	{"models/gpt2", 5e-3, 1e-6, ""},       // GELU from a table of halves
+	{"models/starcoder2", 5e-3, 1e-6, ""}, // GELU from a table of halves
+	{"models/phi2", 5e-3, 1e-6, ""},       // GELU from a table of halves
 	{"quants/F32", 1e-3, 1e-6, ""},
 	{"quants/F16", 1e-3, 1e-6, "f32"},
 	{"quants/BF16", 0.25, 2e-3, ""},
@@ -186,6 +202,7 @@ func TestGoldenModels(t *testing.T) {
 			}
 			for i, want := range ref.Greedy {
 				if i < len(ref.Margin) && ref.Margin[i] < 2*m.gate {
+					t.Logf("%s: prompt of %d: compared up to token %d, whose margin is %.2g", m.name, len(ref.Tokens), i, ref.Margin[i])
 					break // the reference itself could have gone either way
 				}
 				if tie, known := ties[m.name]; known && tie.prompt == len(ref.Tokens) && tie.step == i {
