@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"encoding/binary"
 	"math"
 	"testing"
 
@@ -66,7 +67,7 @@ func (m *Random) experts(x prog.BufID, rows prog.RowKind) {
 	h, s := m.buf("h", p.Embd, rows), m.buf("s", p.Embd, rows)
 	logits, ids, weights := m.buf("logits", n, rows), m.buf("ids", used, rows), m.buf("weights", used, rows)
 	m.norm(x, h, prog.NoBuf)
-	parts := []prog.LinearPart{m.part(h, logits)}
+	parts := []prog.LinearPart{m.router(h, logits)}
 	shared, gate := m.buf("shared", p.Embd, rows), m.buf("sharedgate", 1, rows)
 	both := m.chance(50)
 	if both {
@@ -90,6 +91,23 @@ func (m *Random) experts(x prog.BufID, rows prog.RowKind) {
 		m.op(prog.AddTo{Dst: s, Src: shared, Scale: 1})
 	}
 	m.op(prog.AddTo{Dst: x, Src: s, Scale: 1})
+}
+
+// router is a product whose logits are now and then equal for all experts, or no
+// number for one.
+func (m *Random) router(in, out prog.BufID) prog.LinearPart {
+	part := m.part(in, out)
+	switch n := m.Prog.Bufs[out].Width; {
+	case m.chance(20):
+		part.Bias = prog.NoWeight
+		clear(m.tensors[m.Prog.Weights[part.W].Tensor].Data)
+	case m.chance(20):
+		f, _ := quant.Lookup(quant.F32)
+		part.Bias = m.weight(prog.Weight{Kind: prog.Vector, Rows: 1, Cols: n}, f, 1, 0.2, 0)
+		data := m.tensors[m.Prog.Weights[part.Bias].Tensor].Data
+		binary.LittleEndian.PutUint32(data[4*m.rng.IntN(n):], math.Float32bits(float32(math.NaN())))
+	}
+	return part
 }
 
 // latent adds attention whose keys are latents, each the value too, with a tail

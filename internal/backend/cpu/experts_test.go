@@ -36,3 +36,31 @@ func TestLawExperts(t *testing.T) {
 		})
 	}
 }
+
+// TestWarmExpertsAllocate: a warm step of experts and latent attention allocates
+// nothing, however its rows are spread.
+func TestWarmExpertsAllocate(t *testing.T) {
+	for seed := range uint64(4) {
+		m := backendtest.NewRandomExperts(seed)
+		loaded, err := cpu.New(cpu.Options{Threads: 2}).Load(m.Prog, m, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := backendtest.NewSession(t, m.Prog, loaded, smallLimits, nil)
+		var a, b backendtest.Seq
+		for _, parts := range [][]backendtest.Part{
+			{{Seq: &a, Tokens: m.Tokens(1), Logits: true}},
+			{{Seq: &a, Tokens: m.Tokens(20), Logits: true}, {Seq: &b, Tokens: m.Tokens(40), Logits: true}},
+		} {
+			batch := s.Fill(parts...)
+			logits := make([]float32, len(batch.Logits)*m.Prog.Vocab)
+			if n := testing.AllocsPerRun(20, func() {
+				if err := s.Runner().Run(batch, logits); err != nil {
+					t.Fatal(err)
+				}
+			}); n != 0 {
+				t.Errorf("seed %d, %d rows: a warm step allocates %v times", seed, len(batch.Tokens), n)
+			}
+		}
+	}
+}
