@@ -40,8 +40,19 @@ func newCharsmap(b []byte) (*charsmap, error) {
 	if n := len(c.texts); n > 0 && c.texts[n-1] != 0 {
 		return nil, badVocab("Charsmap", -1, "", "the last replacement has no end")
 	}
+	for from := 0; from < len(c.texts); {
+		n := bytes.IndexByte(c.texts[from:], 0)
+		if n > maxReplacement {
+			return nil, badVocab("Charsmap", -1, "", "a replacement of %d bytes, at most %d are allowed", n, maxReplacement)
+		}
+		from += n + 1
+	}
 	return c, nil
 }
+
+// Real maps have keys of up to 30 bytes and replacements of up to 33; a longer key is
+// none, so that a map's time and memory stay in proportion to the text.
+const maxKey, maxReplacement = 64, 256
 
 func unitOffset(u uint32) uint32 { return u >> 10 << (u & (1 << 9) >> 6) }
 
@@ -52,7 +63,7 @@ func (c *charsmap) longest(s string, first bool) (to []byte, n int) {
 		return nil, 0
 	}
 	at := unitOffset(c.units[0])
-	for i := 0; i < len(s) && s[i] != 0; i++ {
+	for i := 0; i < min(len(s), maxKey) && s[i] != 0; i++ {
 		at ^= uint32(s[i])
 		if uint64(at) >= uint64(len(c.units)) {
 			break

@@ -134,7 +134,11 @@ func (t *Tokenizer) decodeBy(steps []Step) error {
 		return unsupported("Rules.Decode", "", "a byte-level vocabulary needs the decoder ByteLevel, alone")
 	}
 	var chain []decoder
+	growth := 1
 	for i, s := range steps {
+		if growth *= s.growth(); growth > maxGrowth {
+			return badVocab("Rules.Decode", i, s.Type, "up to here text can grow %d times, at most %d times is allowed", growth, maxGrowth)
+		}
 		make, ok := decoderTypes[s.Type]
 		if !ok {
 			return unsupported("Rules.Decode", s.Type, "this decoder is not known here, or not in this place")

@@ -45,8 +45,16 @@ var normalizerTypes = map[string]func(Step) (func(string) string, error){
 	},
 }
 
+// maxGrowth bounds how much longer than a text the steps together may make it, so that
+// a file can't turn a short request into gigabytes; real files stay below 8.
+const maxGrowth = 1024
+
 func normalizers(steps []Step) (list []func(string) string, err error) {
-	for _, s := range steps {
+	growth := 1
+	for i, s := range steps {
+		if growth *= s.growth(); growth > maxGrowth {
+			return nil, badVocab("Rules.Normalize", i, s.Type, "up to here text can grow %d times, at most %d times is allowed", growth, maxGrowth)
+		}
 		make, ok := normalizerTypes[s.Type]
 		if !ok {
 			return nil, unsupported("Rules.Normalize", s.Type, "this normalizer is not known here")
@@ -58,6 +66,22 @@ func normalizers(steps []Step) (list []func(string) string, err error) {
 		list = append(list, f)
 	}
 	return list, nil
+}
+
+// growth is how many times longer than a text what a step makes of it can be; NF forms
+// and the others, whose growth nothing in a file sets, count as 1.
+func (s *Step) growth() int {
+	switch s.Type {
+	case "Replace":
+		n := max(len(s.Pattern), 1)
+		if s.Regex {
+			n = 1
+		}
+		return max(1, (min(len(s.Content), maxGrowth*n+n)+n-1)/n)
+	case "Prepend":
+		return 1 + min(len(s.Content), maxGrowth)
+	}
+	return 1
 }
 
 func formStep(f form) func(Step) (func(string) string, error) {

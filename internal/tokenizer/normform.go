@@ -34,9 +34,11 @@ func (f form) apply(text string) string {
 	case f.compose:
 		whole = norm.NFC
 	}
-	done := whole.QuickSpanString(text)
-	if done == len(text) {
-		return text
+	done := 0
+	if utf8.ValidString(text) { // what follows a bad byte, x/text doesn't look at
+		if done = whole.QuickSpanString(text); done == len(text) {
+			return text
+		}
 	}
 	runes := make([]normalRune, 0, len(text)-done)
 	for rest := text[done:]; rest != ""; {
