@@ -100,7 +100,7 @@ func (e *Engine) texts(r *EmbedRequest) ([][]int32, error) {
 	for i := range lists {
 		name := fmt.Sprintf("%s[%d]", field, i)
 		if r.Texts != nil {
-			lists[i] = e.tok.Encode(r.Texts[i], true, true)
+			lists[i] = e.tok.Encode(r.Texts[i], true, false)
 		} else {
 			for k, id := range r.Tokens[i] {
 				if id < 0 || int(id) >= e.vocab {

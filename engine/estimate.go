@@ -123,7 +123,7 @@ func (e *estimator) addExperts(p *prog.Program, o prog.Experts, size func(prog.W
 }
 
 // kvValues is what one token keeps in a layer's cache.
-func kvValues(l prog.KVLayer) float64 { return float64(l.Heads) * float64(l.KeyDim+l.ValueDim) }
+func kvValues(l prog.KVLayer) float64 { return float64(l.Heads) * float64(l.KeyDim+l.OwnValues()) }
 
 // attend is the sum of the layers with such a window.
 func (e *estimator) attend(window int, both bool) *attend {

@@ -119,6 +119,10 @@ func (e *Engine) poolAll(ctx context.Context, from source, prompts func() ([][]i
 func (p *parts) run(ctx context.Context, lists [][]int32) ([][]float32, error) {
 	rows := make([][]float32, len(lists))
 	for begun, ended := 0, 0; ended < len(lists); {
+		if ctx.Err() != nil { // each job is watched, too, but short ones may be over before they are told
+			p.cancel(ended)
+			return nil, contextError(ctx)
+		}
 		n := min(p.e.window-(begun-ended), len(lists)-begun)
 		if err := p.begin(ctx, lists[begun:begun+n]); err != nil {
 			p.cancel(ended)
