@@ -85,7 +85,7 @@ func (a *latentSpec) scale(r *ropeSpec) float32 {
 // latent writes a layer's attention.
 func (w *stream) latent(a *latentSpec, in prog.BufID) {
 	b, s, l := w.b, w.Spec, len(w.b.prog.KV)
-	b.prog.KV = append(b.prog.KV, prog.KVLayer{Heads: 1, KeyDim: a.rank + a.turn, ValueDim: a.rank})
+	b.prog.KV = append(b.prog.KV, prog.KVLayer{Heads: 1, KeyDim: a.rank + a.turn, ValueDim: a.rank, Prefix: true})
 	qWidth := s.Heads * (a.plain + a.turn)
 	q0, k := w.buf("q0", qWidth), w.buf("k", a.rank+a.turn)
 	kv := w.part(k, w.name(l, "attn_kv_a_mqa"), a.rank+a.turn, s.Embd, absent)

@@ -222,5 +222,8 @@ func (c *checker) kv(layer, heads, kvHeads, headDim int) (valueDim int) {
 	if l.Heads != kvHeads || l.KeyDim != headDim {
 		c.fail("kv layer", fmt.Sprintf("%d heads with keys of %d", kvHeads, headDim), fmt.Sprintf("%d with %d", l.Heads, l.KeyDim))
 	}
+	if l.Prefix && l.ValueDim > l.KeyDim {
+		c.fail("value width (a part of the key)", fmt.Sprintf("1 to %d", l.KeyDim), fmt.Sprint(l.ValueDim))
+	}
 	return l.ValueDim
 }

@@ -62,6 +62,9 @@ func (o RopeAppend) check(c *checker) {
 	} else {
 		c.intIn("value width (a part of the key)", valueDim, 1, o.HeadDim)
 	}
+	if c.err == nil && c.p.KV[o.KV].Prefix != (o.V == NoBuf) {
+		c.fail("V", "none where the layer's values are in its keys, else a buffer", fmt.Sprintf("%d", o.V))
+	}
 	c.bias("QNorm", o.QNorm, o.HeadDim)
 	c.bias("KNorm", o.KNorm, c.normed(o))
 	if o.QNorm != NoWeight || o.KNorm != NoWeight {

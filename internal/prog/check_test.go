@@ -104,7 +104,13 @@ func TestCheckFaults(t *testing.T) {
 		{"attend window", func(p *Program) { edit(p, 4, func(o *Attend) { o.Window = -1 }) }, 4, "Window", "got -1"},
 		{"rope from", func(p *Program) { edit(p, 3, func(o *RopeAppend) { o.Rope.From = 1 }) }, 3, "Rope.From", "got 1"},
 		{"rope temperature", func(p *Program) { edit(p, 3, func(o *RopeAppend) { o.Temp.Scale = 1 }) }, 3, "Temp.Every", "got 0"},
-		{"rope value in key", func(p *Program) { p.KV[0].ValueDim = 5; edit(p, 3, func(o *RopeAppend) { o.V = NoBuf }) }, 3, "value width", "got 5"},
+		{"rope value in key", func(p *Program) {
+			p.KV[0].ValueDim = 5
+			p.KV[0].Prefix = true
+			edit(p, 3, func(o *RopeAppend) { o.V = NoBuf })
+		}, 3, "value width", "got 5"},
+		{"rope value beside one in the key", func(p *Program) { p.KV[0].Prefix = true }, 3, "V", "none where"},
+		{"rope without a value", func(p *Program) { edit(p, 3, func(o *RopeAppend) { o.V = NoBuf }) }, 3, "V", "got -1"},
 		{"attend cap", func(p *Program) { edit(p, 4, func(o *Attend) { o.Cap = -1 }) }, 4, "Cap", "positive"},
 		{"attend sinks", func(p *Program) { edit(p, 4, func(o *Attend) { o.Sinks = 6 }) }, 4, "Sinks", "1×2, got hn"},
 		{"attend beyond the layer's window", func(p *Program) { p.KV[0].Window = 7 }, 4, "Window", "1 to 7, got 8"},

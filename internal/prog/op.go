@@ -84,8 +84,8 @@ type Temperature struct {
 
 // RopeAppend normalises (optionally, per head) and rotates queries in place,
 // does the same to keys, and writes keys and values to the batch's slots of
-// layer KV of the cache. With V = NoBuf the value of a head is the first ValueDim
-// values of its key, as written.
+// layer KV of the cache. In a layer of Prefix, V is NoBuf and the value of a head
+// is the first ValueDim values of its key, as written.
 type RopeAppend struct {
 	Q, K, V                 BufID // widths Heads×HeadDim, KVHeads×HeadDim, KVHeads×ValueDim of the KV layer; V may be NoBuf
 	KV                      int   // index of Program.KV, whose KeyDim is HeadDim

@@ -71,7 +71,11 @@ func (p *Program) String() string {
 	}
 	w.line("kv")
 	for i, l := range p.KV {
-		w.line("  %d: %d heads, key %d, value %d%s", i, l.Heads, l.KeyDim, l.ValueDim, window(l.Window))
+		prefix := ""
+		if l.Prefix {
+			prefix = " of the key"
+		}
+		w.line("  %d: %d heads, key %d, value %d%s%s", i, l.Heads, l.KeyDim, l.ValueDim, prefix, window(l.Window))
 	}
 	w.line("ops")
 	for i, op := range p.Ops {

@@ -79,6 +79,18 @@ type KVLayer struct {
 	// that layers of one window form a group whose pages a cache may drop once all
 	// queries have passed them; 0: all.
 	Window int
+	// Prefix says that the values are the first ValueDim values of the keys, and
+	// take no room of their own.
+	Prefix bool
+}
+
+// OwnValues is the width of a head's value as far as the cache keeps it beside
+// the key. Safe for concurrent use.
+func (l KVLayer) OwnValues() int {
+	if l.Prefix {
+		return 0
+	}
+	return l.ValueDim
 }
 
 // Program is a model, lowered. It is immutable after lowering and safe for

@@ -40,7 +40,7 @@ func (m *Random) attention(h, s prog.BufID) {
 	kv := prog.KVLayer{Heads: kvHeads, KeyDim: dim, ValueDim: dim}
 	inKey := m.chance(15)
 	if inKey {
-		kv.ValueDim = 1 + m.rng.IntN(dim)
+		kv.ValueDim, kv.Prefix = 1+m.rng.IntN(dim), true
 	} else if m.chance(15) {
 		kv.ValueDim = pick(m, 8, 16, 24, 70)
 	}

@@ -38,6 +38,16 @@ func newVisit(p visitPlan, l backend.Limits) visit {
 	return visit{visitPlan: p, blocks: make([]block, 0, l.Rows/p.rows+l.Seqs), visible: make([]kern.KeyRange, 0, l.Rows)}
 }
 
+// split is how many parts the heads of one head of keys are cut into, so that each
+// still has about queriesAtOnce: the largest divisor of the heads that allows it.
+func (v *visit) split() int {
+	for parts := max(1, v.heads/queriesAtOnce); ; parts-- {
+		if v.heads%parts == 0 {
+			return parts
+		}
+	}
+}
+
 func (v *visit) prepare(b *prog.Batch) {
 	v.blocks, v.visible = v.blocks[:0], v.visible[:0]
 	for s := range b.Seqs() {
@@ -67,6 +77,9 @@ func (r *runner) attend(c *compiled, o prog.Attend) phase {
 			parts = 1
 			if len(v.blocks)*o.KVHeads < 4*len(r.pool.workers) {
 				parts = v.heads
+				if dims.Prefix { // keys are turned round for each part
+					parts = v.split()
+				}
 			}
 			return len(v.blocks) * o.KVHeads * parts
 		},
@@ -82,7 +95,7 @@ func (r *runner) attend(c *compiled, o prog.Attend) phase {
 				Rows: int(b.row1 - b.row0), Heads: heads, KDim: dims.KeyDim, VDim: dims.ValueDim,
 				Visible: v.visible[b.row0:b.row1], Scale: o.Scale, Cap: o.Cap,
 				K: layer.keys[kvHead*dims.KeyDim*kern.GroupTokens:], KStride: layer.keyStride,
-				V: layer.values[kvHead*dims.ValueDim*kern.GroupTokens:], VStride: layer.valStride,
+				V: layer.valuesFrom(kvHead * dims.ValueDim * kern.GroupTokens), VStride: layer.valStride,
 				Groups: r.groupsOfSeq(int(b.seq)),
 			}
 			if sinks != nil {

@@ -29,6 +29,7 @@ type compiled struct {
 	taps       int64 // values of convolutions
 	maxQueries int
 	maxValue   int
+	inKeys     bool // some values are in the keys
 }
 
 // actsPlan is a buffer, rounded for a kind of format. Each has its own memory,
@@ -155,6 +156,7 @@ func (c *compiled) shapes(op prog.Op, l backend.Limits) {
 		plan := c.visits[c.visitOf(o)]
 		c.maxQueries = max(c.maxQueries, min(plan.rows, l.Rows)*plan.heads)
 		c.maxValue = max(c.maxValue, v.ValueDim)
+		c.inKeys = c.inKeys || v.Prefix
 	}
 }
 
@@ -193,7 +195,11 @@ func place[T any](list *[]T, v T, same func(a, b T) bool) int {
 }
 
 func (c *compiled) newWorker() *worker {
-	return &worker{row: make([]float32, c.maxRow), attend: kern.NewAttendScratch(c.maxQueries, c.maxValue)}
+	attend := kern.NewAttendScratch(c.maxQueries, c.maxValue)
+	if c.inKeys {
+		attend.ReserveInKeys()
+	}
+	return &worker{row: make([]float32, c.maxRow), attend: attend}
 }
 
 // bytes is the memory of a runner beside its cache.
@@ -217,5 +223,8 @@ func (c *compiled) bytes(l backend.Limits) int64 {
 	}
 	n += 4 * c.taps
 	worker := kern.AttendScratchBytes(c.maxQueries, c.maxValue) + 4*int64(c.maxRow)
+	if c.inKeys {
+		worker += kern.InKeysBytes(c.maxValue)
+	}
 	return n + int64(c.model.device.threads)*worker
 }

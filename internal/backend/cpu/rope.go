@@ -9,10 +9,6 @@ import (
 // cache.
 func (r *runner) ropeAppend(c *compiled, o prog.RopeAppend) phase {
 	q, k := &r.bufs[o.Q], &r.bufs[o.K]
-	v, step, valueDim := k, o.HeadDim, r.prog.KV[o.KV].ValueDim // a value may be the key's beginning
-	if o.V != prog.NoBuf {
-		v, step = &r.bufs[o.V], valueDim
-	}
 	layer := &r.cache.layers[o.KV]
 	qNorm, kNorm := r.vector(o.QNorm), r.vector(o.KNorm)
 	table, rotate := c.ropeOf(o.Rope), r.kern.RopePairs
@@ -43,7 +39,11 @@ func (r *runner) ropeAppend(c *compiled, o prog.RopeAppend) phase {
 		if o.Temp.Scale != 0 {
 			warm(q.row(row), o.Temp, r.batch.Pos[row])
 		}
-		layer.put(int(r.batch.Slots[row]), k.row(row), v.row(row), o.KVHeads, step, valueDim)
+		var values []float32
+		if o.V != prog.NoBuf {
+			values = r.bufs[o.V].row(row)
+		}
+		layer.put(int(r.batch.Slots[row]), k.row(row), values, o.KVHeads)
 	})
 }
 

@@ -15,7 +15,7 @@ const span = 512
 // ropeAppend normalises and rotates query and key heads, then writes keys and
 // values to the slots.
 func (r *runner) ropeAppend(op prog.RopeAppend) {
-	valueDim := r.prog.KV[op.KV].ValueDim
+	valueDim := r.prog.KV[op.KV].OwnValues()
 	for row, slot := range r.batch.Slots {
 		q, k := r.row(op.Q, row), r.row(op.K, row)
 		cos, sin := angles(op.Rope, r.batch.Pos[row])
@@ -32,12 +32,8 @@ func (r *runner) ropeAppend(op prog.RopeAppend) {
 			}
 		}
 		copy(r.keys[op.KV][int(slot)*len(k):], k)
-		for h := range op.KVHeads {
-			v := k[h*op.HeadDim : h*op.HeadDim+min(valueDim, op.HeadDim)]
-			if op.V != prog.NoBuf {
-				v = r.row(op.V, row)[h*valueDim : (h+1)*valueDim]
-			}
-			copy(r.values[op.KV][(int(slot)*op.KVHeads+h)*valueDim:], v)
+		if op.V != prog.NoBuf {
+			copy(r.values[op.KV][int(slot)*op.KVHeads*valueDim:], r.row(op.V, row))
 		}
 	}
 }
@@ -134,6 +130,14 @@ func (r *runner) at(cache []float32, seq, pos, h, heads int) []float32 {
 	return cache[(slot*heads+h)*dim : (slot*heads+h+1)*dim]
 }
 
+// value is head h of the value at a position of a sequence.
+func (r *runner) value(op prog.Attend, seq, pos, h int) []float32 {
+	if kv := r.prog.KV[op.KV]; kv.Prefix {
+		return r.at(r.keys[op.KV], seq, pos, h, op.KVHeads)[:kv.ValueDim]
+	}
+	return r.at(r.values[op.KV], seq, pos, h, op.KVHeads)
+}
+
 // softmax is a running weighted sum: acc ÷ sum are the attended values, with
 // weights relative to exp(top).
 type softmax struct {
@@ -165,7 +169,7 @@ func (s *softmax) attend(r *runner, op prog.Attend, seq, kvHead int, q []float32
 	for i, score := range scores {
 		weight := num.Exp32(score - s.top)
 		lanes[(from+i)%16] += weight
-		for j, v := range r.at(r.values[op.KV], seq, from+i, kvHead, op.KVHeads) {
+		for j, v := range r.value(op, seq, from+i, kvHead) {
 			s.acc[j] = num.FMA32(weight, v, s.acc[j])
 		}
 	}

@@ -121,7 +121,7 @@ func (m *model) NewRunner(l backend.Limits) (backend.Runner, error) {
 	slots := l.Pages * l.PageSize
 	for _, k := range m.prog.KV {
 		r.keys = append(r.keys, make([]float32, slots*k.Heads*k.KeyDim))
-		r.values = append(r.values, make([]float32, slots*k.Heads*k.ValueDim))
+		r.values = append(r.values, make([]float32, slots*k.Heads*k.OwnValues()))
 	}
 	return r, nil
 }

@@ -70,8 +70,8 @@ type AttendArgs struct {
 	Cap     float32   // of scores: num.Softcap32; 0: none
 	Sinks   []float32 // one a head: a score whose weight counts in the sum alone; nil: none
 
-	K, V             []float32
-	KStride, VStride int // floats from one group to the next
+	K, V             []float32 // V nil: values are the first VDim dimensions of the keys
+	KStride, VStride int       // floats from one group to the next
 	Groups           []int32
 }
 
@@ -81,6 +81,7 @@ type AttendScratch struct {
 	queries, vdim int
 	p             []float32 // [queries][512] scores, then weights
 	all, span     partial
+	keys          inKeys
 }
 
 // partial is attention over some keys for each query, not yet divided: the
@@ -97,7 +98,7 @@ func NewAttendScratch(queries, vdim int) *AttendScratch {
 	part := func() partial {
 		return partial{make([]float32, queries), make([]float32, queries), make([]float32, queries*vdim)}
 	}
-	return &AttendScratch{queries, vdim, make([]float32, queries*SpanKeys), part(), part()}
+	return &AttendScratch{queries: queries, vdim: vdim, p: make([]float32, queries*SpanKeys), all: part(), span: part()}
 }
 
 // AttendScratchBytes is the memory that NewAttendScratch takes.
@@ -179,6 +180,9 @@ func (a *AttendArgs) check(sc *AttendScratch) {
 	if nq := a.Rows * a.Heads; nq > sc.queries || a.VDim > sc.vdim || len(a.Visible) < a.Rows {
 		panic(fmt.Sprintf("kern: attention of %d × %d queries with values of %d and %d ranges; scratch is for %d with values of %d", a.Rows, a.Heads, a.VDim, len(a.Visible), sc.queries, sc.vdim))
 	}
+	if a.V == nil {
+		a.checkInKeys(sc)
+	}
 	_, hi := a.bounds()
 	if need := (hi + GroupTokens - 1) / GroupTokens; need > len(a.Groups) {
 		panic(fmt.Sprintf("kern: attention up to position %d over %d groups of 16", hi, len(a.Groups)))
@@ -194,7 +198,9 @@ func (a *AttendArgs) watch() {
 	}
 	for key := lo; key < hi; key++ {
 		g := int(a.Groups[key/GroupTokens])
-		race.ReadSlice(a.V[g*a.VStride+key%GroupTokens*a.VDim:][:a.VDim])
+		if a.V != nil {
+			race.ReadSlice(a.V[g*a.VStride+key%GroupTokens*a.VDim:][:a.VDim])
+		}
 		for d := range a.KDim {
 			race.ReadSlice(a.K[g*a.KStride+d*GroupTokens+key%GroupTokens:][:1])
 		}
@@ -245,13 +251,16 @@ func (k *Kernels) attendSpan(sc *AttendScratch, a *AttendArgs, s int) {
 		clear(sc.span.acc[q*a.VDim : (q+1)*a.VDim])
 	}
 	for t := 0; t < n; t += tileGroups * GroupTokens {
-		tile := groups[t/GroupTokens : min(t/GroupTokens+tileGroups, len(groups))]
+		tile, args := groups[t/GroupTokens:min(t/GroupTokens+tileGroups, len(groups))], a
+		if a.V == nil {
+			args, tile = sc.keys.turn(a, tile)
+		}
 		for r := range a.Rows {
 			from, to := a.inSpan(r, s)
 			from, to = max(from-base-t, 0), min(to-base-t, len(tile)*GroupTokens)
 			if from < to {
 				q := r * a.Heads
-				k.attend.values(sc.span.acc[q*a.VDim:], sc.p[q*SpanKeys+t:], a, tile, from, to)
+				k.attend.values(sc.span.acc[q*a.VDim:], sc.p[q*SpanKeys+t:], args, tile, from, to)
 			}
 		}
 	}
