@@ -76,7 +76,7 @@ func (e *Engine) rankTexts(r *RerankRequest) ([][]int32, error) {
 	case n == 0 || n > MaxTexts:
 		return nil, &RequestError{"Documents", fmt.Sprintf("has %d entries, must have 1 to %d", n, MaxTexts)}
 	}
-	query := e.tok.Encode(r.Query, true, false)
+	query, lead := e.tok.Encode(r.Query, true, false), e.lead()
 	var lists [][]int32
 	if !e.pooled.ranks {
 		if err := e.holds("Query", query); err != nil {
@@ -87,7 +87,7 @@ func (e *Engine) rankTexts(r *RerankRequest) ([][]int32, error) {
 	for i, d := range r.Documents {
 		tokens := e.tok.Encode(d, true, false)
 		if e.pooled.ranks {
-			tokens = append(slices.Clip(query), e.second(tokens, d)...)
+			tokens = append(slices.Clip(query), tokens[lead:]...)
 		}
 		if err := e.holds(fmt.Sprintf("Documents[%d]", i), tokens); err != nil {
 			return nil, err
@@ -97,14 +97,15 @@ func (e *Engine) rankTexts(r *RerankRequest) ([][]int32, error) {
 	return lists, nil
 }
 
-// second is a text's tokens as they stand behind another text: without what begins
-// a text.
-func (e *Engine) second(tokens []int32, text string) []int32 {
-	bare := e.tok.Encode(text, false, false)
-	for first := range len(tokens) - len(bare) + 1 {
-		if slices.Equal(tokens[first:first+len(bare)], bare) {
-			return tokens[first:]
+// lead is how many tokens the model expects before a text, which do not stand in
+// the middle of a pair.
+func (e *Engine) lead() int {
+	const text = "a"
+	whole, bare := e.tok.Encode(text, true, false), e.tok.Encode(text, false, false)
+	for first := range len(whole) - len(bare) + 1 {
+		if slices.Equal(whole[first:first+len(bare)], bare) {
+			return first
 		}
 	}
-	return tokens
+	return 0
 }

@@ -116,6 +116,7 @@ var models = []struct {
 	{"models/llama3_rope", 1e-3, 1e-6, ""},
 	{"models/qwen2", 1e-3, 1e-6, ""},
 	{"models/qwen3", 1e-3, 1e-6, ""},
+	{"models/lfm2", 1e-3, 1e-6, ""},
 	{"models/smollm3", 1e-3, 1e-6, ""},
 	{"models/granite", 1e-3, 1e-6, ""},
 	{"models/mistral3", 1e-3, 1e-6, ""},
