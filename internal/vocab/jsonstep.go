@@ -34,15 +34,11 @@ func (s *jsonScan) steps() []tokenizer.Step {
 	if null || s.err != nil {
 		return nil
 	}
-	list := []tokenizer.Step{r.finish(s)}
+	one := r.finish(s)
 	if r.isSequence {
-		list = r.list
+		return r.list
 	}
-	if len(list) > maxSteps {
-		s.fail("%d stages, at most %d", len(list), maxSteps)
-		return nil
-	}
-	return list
+	return []tokenizer.Step{one}
 }
 
 func (s *jsonScan) optional(to **bool) {
@@ -55,7 +51,11 @@ func (s *jsonScan) stepField(r *jsonStep, key string) {
 		r.Type = s.text()
 	case "normalizers", "pretokenizers", "decoders":
 		r.isSequence = true
-		s.array(func(int) { r.list = append(r.list, s.steps()...) })
+		s.array(func(int) {
+			if r.list = append(r.list, s.steps()...); len(r.list) > maxSteps {
+				s.fail("more than %d stages", maxSteps)
+			}
+		})
 	case "pattern":
 		s.object(true, func(kind string) {
 			switch kind {
@@ -129,12 +129,15 @@ func isSet(b *bool, def bool) bool {
 
 // finish puts the fields where the type has them.
 func (r *jsonStep) finish(s *jsonScan) tokenizer.Step {
+	if r.isSequence && r.Type != "Sequence" {
+		s.fail("a list of stages in a %q", shorten(r.Type))
+	}
 	switch r.Type {
 	case "":
 		s.fail("no type")
 	case "Sequence":
 		if !r.isSequence {
-			s.fail("a Sequence of nothing")
+			s.fail("a Sequence without a list")
 		}
 	case "ByteLevel":
 		r.Space, r.Flag = isSet(r.prefixSpace, true), isSet(r.useRegex, true)
