@@ -10,7 +10,10 @@ func lowerCohere2(f file, arch string) (*Model, error) {
 }
 
 func readCohere2(k *keys, t *traits) {
-	t.readWindow(k, 4, false)
+	t.readWindow(k, 0, 4, false)
+	if t.window == 0 {
+		k.fail(k.name("attention.sliding_window"), 0, "at least 1: layers without a window do not rotate", nil)
+	}
 	t.roped = t.windowed
 	t.logitScale = k.positiveOr("logit_scale", 1)
 }

@@ -10,7 +10,7 @@ func lowerGemma3(f file, arch string) (*Model, error) {
 
 func readGemma3(k *keys, t *traits) {
 	readGemma(k, t)
-	t.readWindow(k, 6, false)
+	t.readWindow(k, 0, 6, false)
 	t.local = t.rope.plain()
 	t.local.base = k.base("rope.freq_base_swa", 10000)
 	if k.has("final_logit_softcapping") {

@@ -9,7 +9,7 @@ func lowerGPTOSS(f file, arch string) (*Model, error) {
 		order: prog.Halves, qkvBias: required, outBias: required, ffnNorm: "post_attention_norm", experts: true, feed: (*stream).feedExperts,
 		read: func(k *keys, t *traits) {
 			t.mayHaveSinks = true
-			t.readWindow(k, 2, false)
+			t.readWindow(k, 0, 2, false)
 			t.moe = readExperts(k, expertSpec{score: prog.ScoreChosen, bias: required, act: prog.ExpertClamped, alpha: 1.702, limit: 7}, t.FFN, 0)
 		},
 	}.lower(f, arch)

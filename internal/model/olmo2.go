@@ -10,6 +10,6 @@ func lowerOLMo2(f file, arch string) (*Model, error) {
 }
 
 func readOLMo2(k *keys, t *traits) {
-	t.readWindow(k, 4, false)
+	t.readWindow(k, 0, 4, false)
 	t.local = t.rope.plain()
 }

@@ -10,7 +10,6 @@ func lowerPhi3(f file, arch string) (*Model, error) {
 }
 
 func readPhi3(k *keys, t *traits) {
-	if t.readWindow(k, 1, false); t.window > 0 {
-		t.windowed = everywhere
-	}
+	t.readWindow(k, 0, 1, false)
+	t.windowed = everywhere
 }

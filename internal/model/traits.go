@@ -1,8 +1,10 @@
 package model
 
 import (
+	"fmt"
 	"math"
 
+	"github.com/paddock-go/paddock/internal/gguf"
 	"github.com/paddock-go/paddock/internal/prog"
 )
 
@@ -54,21 +56,34 @@ func readTraits(k *keys, d *decoder) *traits {
 	return t
 }
 
-// readWindow reads the window and says which layers have it: of every period
-// layers the last one, or the first, sees all positions. The file may state
-// another period.
-func (t *traits) readWindow(k *keys, period int, fullFirst bool) {
-	if !k.has("attention.sliding_window") {
+// readWindow reads the window, of absent positions where the file is silent, and
+// says which layers have it: of every period layers all but the last one, or by
+// fullFirst the first. The file may state another period, or each layer's lot.
+func (t *traits) readWindow(k *keys, absent, period int, fullFirst bool) {
+	t.window = k.countOr("attention.sliding_window", absent, 0, math.MaxInt32)
+	const pattern = "attention.sliding_window_pattern"
+	if kind, _, _, _ := k.file.KindOf(k.name(pattern)); kind == gguf.KindArray {
+		t.readLots(k, pattern)
 		return
 	}
-	t.window = k.count("attention.sliding_window", 0, math.MaxInt32)
-	period = k.countOr("attention.sliding_window_pattern", period, 1, maxLayers)
-	t.windowed = func(l int) bool {
-		if fullFirst {
-			return l%period != 0
-		}
-		return l%period != period-1
+	period = k.countOr(pattern, period, 1, maxLayers)
+	full := period - 1
+	if fullFirst {
+		full = 0
 	}
+	t.windowed = func(l int) bool { return l%period != full }
+}
+
+// readLots reads for each layer whether it has the window.
+func (t *traits) readLots(k *keys, pattern string) {
+	lots, err := k.file.Bools(k.name(pattern))
+	if err != nil && k.err == nil {
+		k.err = fmt.Errorf("model: %w", err)
+	}
+	if k.err == nil && len(lots) < t.Layers {
+		k.fail(k.name(pattern), fmt.Sprintf("of %d layers", len(lots)), fmt.Sprintf("of all %d", t.Layers), nil)
+	}
+	t.windowed = func(l int) bool { return lots[l] }
 }
 
 // everywhere and nowhere choose all layers, and none.

@@ -68,7 +68,7 @@ func TestLawFormats(t *testing.T) {
 }
 
 func TestGolden(t *testing.T) {
-	backendtest.RunGolden(t, cpu.New(cpu.Options{}), backendtest.Goldens)
+	backendtest.RunGolden(t, cpu.New(cpu.Options{}), backendtest.Goldens(t))
 }
 
 func TestEmbeddings(t *testing.T) { backendtest.RunEmbeddings(t, cpu.New(cpu.Options{})) }
@@ -81,11 +81,11 @@ func TestGoldenSame(t *testing.T) {
 			list = append(list, d)
 		}
 	}
-	backendtest.RunGoldenSame(t, ref.New(ref.Options{}), backendtest.Goldens, list...)
+	backendtest.RunGoldenSame(t, ref.New(ref.Options{}), backendtest.Goldens(t), list...)
 }
 
 func TestGoldenLaw(t *testing.T) {
-	backendtest.RunGoldenLaw(t, cpu.New(cpu.Options{Threads: 2}), backendtest.Goldens, cpu.Poison)
+	backendtest.RunGoldenLaw(t, cpu.New(cpu.Options{Threads: 2}), backendtest.Goldens(t), cpu.Poison)
 }
 
 func TestStory(t *testing.T) { backendtest.RunStory(t, cpu.New(cpu.Options{})) }

@@ -74,7 +74,7 @@ func (r *runner) shortConv(o prog.ShortConv, round []int) phase {
 	return r.rowPhase(prog.TokenRows, 2*addCost*o.Taps*out.width, func(w *worker, row int) {
 		seq, acc, product := r.seqOf(row), w.row[:out.width], w.row[out.width:2*out.width]
 		first := int(r.batch.Pos[row]) - o.Taps + 1 // the position of tap 0
-		sum := acc // the first product begins it; Out may be C
+		sum := acc                                  // the first product begins it; Out may be C
 		for t := max(0, -first); t < o.Taps; t++ {
 			r.kern.Mul(sum, layer.stateOf(r.slotOf(seq, first+t)), taps[t])
 			if t > max(0, -first) {

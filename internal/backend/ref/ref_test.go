@@ -8,7 +8,7 @@ import (
 )
 
 func TestGolden(t *testing.T) {
-	backendtest.RunGoldenBrief(t, ref.New(ref.Options{}), backendtest.Goldens)
+	backendtest.RunGoldenBrief(t, ref.New(ref.Options{}), backendtest.Goldens(t))
 }
 
 // TestGoldenWeights holds the lowering and the decoders, apart from any
