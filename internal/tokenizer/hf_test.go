@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // smallRules are vocabularies with Rules, one of each kind of model.
@@ -160,4 +161,36 @@ func TestMetaspace(t *testing.T) {
 			t.Errorf("%+v of %q: got %q, want %q", c.m, c.text, got, c.want)
 		}
 	}
+}
+
+// FuzzRules: whatever the bytes, text becomes ids of the vocabulary, plain text none of
+// a control token's, and ids become valid UTF-8.
+func FuzzRules(f *testing.F) {
+	for _, s := range fuzzTexts {
+		f.Add(s, true)
+		f.Add("<s>"+s+" <tool> ", false)
+	}
+	toks := map[string]*Tokenizer{}
+	for name, v := range smallRules() {
+		toks[name] = mustNew(f, v)
+	}
+	f.Fuzz(func(t *testing.T, text string, parse bool) {
+		for name, tok := range toks {
+			ids := tok.Encode(text, false, parse)
+			if limit := 4*len(text) + 4; len(ids) > limit {
+				t.Fatalf("%s: %d tokens from %d bytes %q", name, len(ids), len(text), text)
+			}
+			for _, id := range ids {
+				if id < 0 || int(id) >= tok.VocabSize() {
+					t.Fatalf("%s: id %d outside the vocabulary", name, id)
+				}
+				if !parse && tok.IsControl(id) && id != tok.Specials().UNK {
+					t.Fatalf("%s: plain text %q became control token %q", name, text, tok.Text(id))
+				}
+			}
+			if back := tok.Decode(ids, false); !utf8.ValidString(back) {
+				t.Fatalf("%s: %q came back as %q", name, text, back)
+			}
+		}
+	})
 }

@@ -330,50 +330,6 @@ func TestGoldenStory(t *testing.T) {
 	t.Logf("100 greedy tokens equal; perplexity %.6f, the reference's is %.6f", ppl, ref.Perplexity.Perplexity)
 }
 
-// TestGoldenVocabularies holds the tokenizer that the issue asks for, through the
-// door; internal/tokenizer's own tests hold the others.
-func TestGoldenVocabularies(t *testing.T) {
-	dir := golden.Dir(t)
-	d := openDoor(t)
-	tmp := t.TempDir()
-	total := 0
-	for _, name := range []string{"llama-spm", "phi-3", "llama-bpe", "gpt-2", "qwen2", "tiny-llama", "tiny-qwen2"} {
-		model := filepath.Join(dir, "models", strings.TrimPrefix(name, "tiny-")+".gguf")
-		if !strings.HasPrefix(name, "tiny-") {
-			model = filepath.Join(tmp, name+".gguf")
-			gunzip(t, filepath.Join(dir, "vocab", "ggml-vocab-"+name+".gguf.gz"), model)
-		}
-		var f struct {
-			Cases []struct {
-				Text    string  `json:"text"`
-				IDs     []int32 `json:"ids"`
-				Special []int32 `json:"ids_add_special"`
-				Parsed  []int32 `json:"ids_parse_special"`
-			} `json:"cases"`
-		}
-		readJSON(t, filepath.Join(dir, "vocab", "cases", name+".json"), &f)
-		if len(f.Cases) == 0 {
-			t.Fatalf("%s: no cases", name)
-		}
-		for _, c := range f.Cases {
-			for _, mode := range []struct {
-				add, parse bool
-				want       []int32
-			}{{false, false, c.IDs}, {true, false, c.Special}, {false, true, c.Parsed}} {
-				var got struct{ IDs []int32 }
-				if msg := d.ask(map[string]any{"op": "tokenize", "model": model, "text": c.Text, "add_special": mode.add, "parse_special": mode.parse}, &got); msg != "" {
-					t.Fatalf("%s: %s", name, msg)
-				}
-				total++
-				if !slices.Equal(got.IDs, mode.want) {
-					t.Errorf("%s: %q (add %v, parse %v): %v, want %v", name, c.Text, mode.add, mode.parse, got.IDs, mode.want)
-				}
-			}
-		}
-	}
-	t.Logf("vocabularies: %d tokenisations compared", total)
-}
-
 func gunzip(t *testing.T, from, to string) {
 	t.Helper()
 	b, err := os.ReadFile(from)

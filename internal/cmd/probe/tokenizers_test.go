@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/paddock-go/paddock/internal/golden"
@@ -41,6 +42,87 @@ func readVectors(t testing.TB, path string) (list []vector) {
 	return list
 }
 
+// vocabRows counts what passed of what is present, all of it asked for through the door.
+type vocabRows struct {
+	d               *door
+	model           string
+	passed, present int
+}
+
+func (r *vocabRows) encode(text string, add, parse bool, want []int32) {
+	r.d.t.Helper()
+	var got struct{ IDs []int32 }
+	r.present++
+	if msg := r.d.ask(map[string]any{"op": "tokenize", "model": r.model, "text": text, "add_special": add, "parse_special": parse}, &got); msg != "" {
+		r.d.t.Fatal(msg)
+	}
+	if !slices.Equal(got.IDs, want) {
+		r.d.t.Errorf("%q (add %v, parse %v):\n got %v\nwant %v", text, add, parse, got.IDs, want)
+		return
+	}
+	r.passed++
+}
+
+func (r *vocabRows) decode(ids []int32, skip bool, want string) {
+	r.d.t.Helper()
+	var got struct{ Text string }
+	r.present++
+	if msg := r.d.ask(map[string]any{"op": "detokenize", "model": r.model, "ids": ids, "skip_special": skip}, &got); msg != "" {
+		r.d.t.Fatal(msg)
+	}
+	if got.Text != want {
+		r.d.t.Errorf("%v (skip %v):\n got %q\nwant %q", ids, skip, got.Text, want)
+		return
+	}
+	r.passed++
+}
+
+// vocabularies are those of the golden data: all must pass whole.
+var vocabularies = []string{
+	"llama-spm", "phi-3", "llama-bpe", "gpt-2", "mpt", "falcon", "starcoder", "refact", "qwen2", "qwen35", "deepseek-llm", "deepseek-coder",
+	"gemma-4", "bert-bge", "nomic-bert-moe", "tiny-llama", "tiny-qwen2", "tiny-bert",
+}
+
+// TestGoldenVocabularies holds every vocabulary of a GGUF file against its vectors. The
+// table says rows passed of rows present.
+func TestGoldenVocabularies(t *testing.T) {
+	dir := golden.Dir(t)
+	cases, err := filepath.Glob(filepath.Join(dir, "vocab", "cases", "*.json"))
+	if err != nil || len(cases) != len(vocabularies) {
+		t.Fatalf("%d vocabularies present, %d listed here (%v)", len(cases), len(vocabularies), err)
+	}
+	for _, name := range vocabularies {
+		t.Run(name, func(t *testing.T) {
+			model := filepath.Join(dir, "models", strings.TrimPrefix(name, "tiny-")+".gguf")
+			if !strings.HasPrefix(name, "tiny-") {
+				model = filepath.Join(t.TempDir(), name+".gguf")
+				gunzip(t, filepath.Join(dir, "vocab", "ggml-vocab-"+name+".gguf.gz"), model)
+			}
+			r := &vocabRows{d: openDoor(t), model: model}
+			var f struct {
+				Cases []struct {
+					Text    string  `json:"text"`
+					IDs     []int32 `json:"ids"`
+					Special []int32 `json:"ids_add_special"`
+					Parsed  []int32 `json:"ids_parse_special"`
+					Detok   string  `json:"detok"`
+				} `json:"cases"`
+			}
+			readJSON(t, filepath.Join(dir, "vocab", "cases", name+".json"), &f)
+			if len(f.Cases) == 0 {
+				t.Fatal("no cases")
+			}
+			for _, c := range f.Cases {
+				r.encode(c.Text, false, false, c.IDs)
+				r.encode(c.Text, true, false, c.Special)
+				r.encode(c.Text, false, true, c.Parsed)
+				r.decode(c.IDs, false, c.Detok)
+			}
+			t.Logf("%-14s %d of %d rows passed", name, r.passed, r.present)
+		})
+	}
+}
+
 // TestGoldenTokenizers holds every tokenizer.json against the vectors of another
 // library, through the door. The table says rows passed of rows present.
 func TestGoldenTokenizers(t *testing.T) {
@@ -55,44 +137,19 @@ func TestGoldenTokenizers(t *testing.T) {
 			if err := os.WriteFile(file, golden.TokenizerJSON(t, name), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			d := openDoor(t)
-			passed, present := 0, 0
-			encode := func(v vector, add, parse bool, want []int32) {
-				var got struct{ IDs []int32 }
-				present++
-				if msg := d.ask(map[string]any{"op": "tokenize", "model": file, "text": v.Text, "add_special": add, "parse_special": parse}, &got); msg != "" {
-					t.Fatal(msg)
-				}
-				if !slices.Equal(got.IDs, want) {
-					t.Errorf("%s: %q (add %v, parse %v):\n got %v\nwant %v", v.ID, v.Text, add, parse, got.IDs, want)
-					return
-				}
-				passed++
-			}
-			decode := func(v vector, ids []int32, skip bool, want string) {
-				var got struct{ Text string }
-				present++
-				if msg := d.ask(map[string]any{"op": "detokenize", "model": file, "ids": ids, "skip_special": skip}, &got); msg != "" {
-					t.Fatal(msg)
-				}
-				if got.Text != want {
-					t.Errorf("%s: %v (skip %v):\n got %q\nwant %q", v.ID, ids, skip, got.Text, want)
-					return
-				}
-				passed++
-			}
+			r := &vocabRows{d: openDoor(t), model: file}
 			for _, v := range readVectors(t, filepath.Join(dir, name, "vectors.jsonl")) {
-				encode(v, false, true, v.IDs)
-				encode(v, true, true, v.Special)
-				encode(v, false, false, v.NoSpecial)
-				decode(v, v.IDs, false, v.Decoded)
-				decode(v, v.Special, true, v.DecodedSkip)
+				r.encode(v.Text, false, true, v.IDs)
+				r.encode(v.Text, true, true, v.Special)
+				r.encode(v.Text, false, false, v.NoSpecial)
+				r.decode(v.IDs, false, v.Decoded)
+				r.decode(v.Special, true, v.DecodedSkip)
 			}
 			for _, v := range readVectors(t, filepath.Join(dir, name, "decode.jsonl")) {
-				decode(v, v.IDs, false, v.Decoded)
-				decode(v, v.IDs, true, v.DecodedSkip)
+				r.decode(v.IDs, false, v.Decoded)
+				r.decode(v.IDs, true, v.DecodedSkip)
 			}
-			t.Logf("%-12s %d of %d rows passed", name, passed, present)
+			t.Logf("%-14s %d of %d rows passed", name, r.passed, r.present)
 		})
 	}
 }
