@@ -67,14 +67,15 @@ func (m *Random) experts(x prog.BufID, rows prog.RowKind) {
 	h, s := m.buf("h", p.Embd, rows), m.buf("s", p.Embd, rows)
 	logits, ids, weights := m.buf("logits", n, rows), m.buf("ids", used, rows), m.buf("weights", used, rows)
 	m.norm(x, h, prog.NoBuf)
-	parts := []prog.LinearPart{m.router(h, logits)}
+	router, choice := m.router(h, logits)
+	parts := []prog.LinearPart{router}
 	shared, gate := m.buf("shared", p.Embd, rows), m.buf("sharedgate", 1, rows)
 	both := m.chance(50)
 	if both {
 		parts = append(parts, m.part(h, shared), m.part(h, gate))
 	}
 	m.op(prog.Linear{In: h, Parts: parts})
-	route := prog.Route{In: logits, Ids: ids, Weights: weights, Bias: m.bias(n), Groups: groups, GroupsUsed: open,
+	route := prog.Route{In: logits, Ids: ids, Weights: weights, Bias: choice, Groups: groups, GroupsUsed: open,
 		Score: pick(m, prog.ScoreSoftmax, prog.ScoreSigmoid, prog.ScoreChosen), Norm: m.chance(50), Scale: pick(m, float32(1), 2.5)}
 	m.op(route)
 	hidden := m.fit(pick(m, 32, 48, 64, 40))
@@ -94,12 +95,13 @@ func (m *Random) experts(x prog.BufID, rows prog.RowKind) {
 }
 
 // router is a product whose logits are now and then equal for all experts, or no
-// number for one.
-func (m *Random) router(in, out prog.BufID) prog.LinearPart {
-	part := m.part(in, out)
-	switch n := m.Prog.Bufs[out].Width; {
-	case m.chance(20):
-		part.Bias = prog.NoWeight
+// number for one, and the bias of the choice by them.
+func (m *Random) router(in, out prog.BufID) (part prog.LinearPart, choice prog.WeightID) {
+	n := m.Prog.Bufs[out].Width
+	part, choice = m.part(in, out), m.bias(n)
+	switch {
+	case m.chance(25):
+		part.Bias, choice = prog.NoWeight, prog.NoWeight
 		clear(m.tensors[m.Prog.Weights[part.W].Tensor].Data)
 	case m.chance(20):
 		f, _ := quant.Lookup(quant.F32)
@@ -107,7 +109,7 @@ func (m *Random) router(in, out prog.BufID) prog.LinearPart {
 		data := m.tensors[m.Prog.Weights[part.Bias].Tensor].Data
 		binary.LittleEndian.PutUint32(data[4*m.rng.IntN(n):], math.Float32bits(float32(math.NaN())))
 	}
-	return part
+	return part, choice
 }
 
 // latent adds attention whose keys are latents, each the value too, with a tail
