@@ -133,6 +133,13 @@ var models = []struct {
 	{"models/gpt2", 5e-3, 1e-6, ""},       // GELU from a table of halves
 	{"models/starcoder2", 5e-3, 1e-6, ""}, // GELU from a table of halves
 	{"models/phi2", 5e-3, 1e-6, ""},       // GELU from a table of halves
+	{"models/mixtral", 1e-3, 1e-6, ""},
+	{"models/granitemoe", 1e-3, 1e-6, ""},
+	{"models/qwen2moe", 1e-3, 1e-6, ""},
+	{"models/qwen3moe", 1e-3, 1e-6, ""},
+	{"models/deepseek2", 1e-3, 1e-6, ""},
+	{"models/gptoss", 1e-3, 1e-6, ""},
+	{"models/gptoss_mxfp4", 5e-3, 1e-5, ""},
 	{"quants/F32", 1e-3, 1e-6, ""},
 	{"quants/F16", 1e-3, 1e-6, "f32"},
 	{"quants/BF16", 0.25, 2e-3, ""},
@@ -168,6 +175,16 @@ var ties = map[string]struct {
 	"quants/Q4_0": {200, 3, "an activation of 67.500022 units lies 3 float32 steps from the tie; rounded to 67 it gives the reference's token"},
 }
 
+// flips are prompts whose logits are beyond the gate for the same reason; the
+// README allows one of a model with experts.
+var flips = map[string]struct {
+	prompt int
+	bound  float64
+	why    string
+}{
+	"models/gptoss_mxfp4": {200, 0.1, "an activation of −19.499968 units lies close to the tie; rounded to −20 it gives the reference's logits to 7e-7"},
+}
+
 func TestGoldenModels(t *testing.T) {
 	dir := golden.Dir(t)
 	d := openDoor(t)
@@ -192,7 +209,14 @@ func TestGoldenModels(t *testing.T) {
 				t.Fatalf("%s: %s", m.name, msg)
 			}
 			diff, kl := compare(ref.Logits, got.Logits)
-			worst, worstKL = max(worst, diff), max(worstKL, kl)
+			if flip, known := flips[m.name]; known && flip.prompt == len(ref.Tokens) {
+				if diff <= m.gate || diff > flip.bound {
+					t.Errorf("%s: prompt of %d: largest difference %.2g, is listed as between %.2g and %.2g", m.name, flip.prompt, diff, m.gate, flip.bound)
+				}
+				t.Logf("%s: prompt of %d: largest difference %.2g, KL %.2g: %s", m.name, flip.prompt, diff, kl, flip.why)
+			} else {
+				worst, worstKL = max(worst, diff), max(worstKL, kl)
+			}
 			if best := argmax(got.Logits); best != ref.Argmax {
 				ok = false
 				t.Errorf("%s: prompt of %d: best token %d, want %d", m.name, len(ref.Tokens), best, ref.Argmax)
