@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"slices"
+	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -68,7 +69,7 @@ func (f form) apply(text string) string {
 // Hangul syllables are composed by arithmetic.
 const (
 	hangulBase, hangulEnd = 0xAC00, 0xD7A4
-	leadBase              = 0x1100
+	leadBase, leads       = 0x1100, 19
 	vowelBase, vowels     = 0x1161, 21
 	trailBase, trails     = 0x11A7, 28
 )
@@ -116,10 +117,9 @@ func orderMarks(runes []normalRune) {
 func compose(runes []normalRune) []normalRune {
 	out := runes[:0]
 	starter, last := -1, uint8(0)
-	var buf [4 * utf8.UTFMax]byte
 	for _, x := range runes {
 		if starter >= 0 && (last == 0 || last < x.ccc) {
-			if r, ok := composePair(buf[:0], out[starter].r, x.r); ok {
+			if r, ok := composePair(out[starter].r, x.r); ok {
 				out[starter].r = r
 				continue
 			}
@@ -133,18 +133,39 @@ func compose(runes []normalRune) []normalRune {
 	return out
 }
 
-// composePair returns the character that a and b make together. buf is scratch.
-func composePair(buf []byte, a, b rune) (rune, bool) {
-	if a < 0 || b < utf8.RuneSelf {
+// composePair returns the character that a and b make together.
+func composePair(a, b rune) (rune, bool) {
+	switch {
+	case a < 0 || b < utf8.RuneSelf:
 		return 0, false
+	case leadBase <= a && a < leadBase+leads && vowelBase <= b && b < vowelBase+vowels:
+		return hangulBase + ((a-leadBase)*vowels+b-vowelBase)*trails, true
+	case hangulBase <= a && a < hangulEnd && (a-hangulBase)%trails == 0 && trailBase < b && b < trailBase+trails:
+		return a + b - trailBase, true
 	}
-	var pair [2 * utf8.UTFMax]byte
-	n := utf8.EncodeRune(pair[:], a)
-	m := utf8.EncodeRune(pair[n:], b)
-	if norm.NFC.Properties(pair[n : n+m]).BoundaryBefore() {
-		return 0, false
-	}
-	buf = norm.NFC.Append(buf, pair[:n+m]...)
-	r, size := utf8.DecodeRune(buf)
-	return r, size == len(buf)
+	r, ok := composites()[[2]rune{a, b}]
+	return r, ok
 }
+
+// composites are the pairs that compose, about a thousand: a character that NFC leaves
+// alone and NFD doesn't is made of the last character of its decomposition and of what
+// those before make.
+var composites = sync.OnceValue(func() map[[2]rune]rune {
+	pairs := make(map[[2]rune]rune, 1024)
+	for r := rune(utf8.RuneSelf); r < 0x20000; r++ {
+		if hangulBase <= r && r < hangulEnd || !utf8.ValidRune(r) {
+			continue
+		}
+		char := string(r)
+		parts := norm.NFD.PropertiesString(char).Decomposition()
+		if parts == nil || !norm.NFC.IsNormalString(char) {
+			continue
+		}
+		last, n := utf8.DecodeLastRune(parts)
+		first := []rune(norm.NFC.String(string(parts[:len(parts)-n])))
+		if len(first) == 1 {
+			pairs[[2]rune{first[0], last}] = r
+		}
+	}
+	return pairs
+})

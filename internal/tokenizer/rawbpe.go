@@ -18,6 +18,7 @@ type rawBPE struct {
 
 	words *metaspace
 	cuts  []scanner
+	marks bool             // no merge has U+2581 after another character: what it begins is a word apart
 	whole map[string]int32 // words that are tokens whatever the merges say; nil: none
 	unk   int32
 	fuse  bool // unknown neighbours are one
@@ -60,6 +61,11 @@ func newRawBPE(t *Tokenizer, v *Vocab) error {
 	}
 	if m.pairs, err = pairsOf(t, v); err != nil {
 		return err
+	}
+	_, marked := m.chars[spaceMark]
+	m.marks = v.Rules != nil && marked && m.whole == nil
+	for _, made := range m.pairs {
+		m.marks = m.marks && !strings.Contains(strings.TrimLeft(t.texts[made.id], spaceMark), spaceMark)
 	}
 	t.setPieces(unescapeSpaces)
 	t.model = m
@@ -116,8 +122,11 @@ func (p *rawBPE) cut(text string) iter.Seq[string] {
 		}
 		for text != "" {
 			n := len(text)
-			if p.lines != nil {
+			switch {
+			case p.lines != nil:
 				n = lines(text)
+			case p.marks:
+				n = markedWord(text)
 			}
 			n = min(n, maxWord)
 			if !yield(text[:n]) {
@@ -177,6 +186,18 @@ func lines(s string) int {
 	}
 	if i := strings.IndexByte(s, '\n'); i >= 0 {
 		return i
+	}
+	return len(s)
+}
+
+// markedWord measures marks and what follows them up to the next one.
+func markedWord(s string) int {
+	n := 0
+	for strings.HasPrefix(s[n:], spaceMark) {
+		n += len(spaceMark)
+	}
+	if i := strings.Index(s[n:], spaceMark); i >= 0 {
+		return n + i
 	}
 	return len(s)
 }
