@@ -245,3 +245,22 @@ func TestEmbedRecord(t *testing.T) {
 		t.Errorf("%d sequences admitted, %d finished, want 20", st.Admitted, st.FinishedTotal())
 	}
 }
+
+// TestKeysAround compares the count of what rows see both ways with one by hand.
+func TestKeysAround(t *testing.T) {
+	for count := 1; count < 12; count++ {
+		for window := range 15 {
+			n := 0
+			for p := range count {
+				for k := range count {
+					if window == 0 || max(p-k, k-p) <= window/2 {
+						n++
+					}
+				}
+			}
+			if got := keysAround(count, window); got != float64(n) {
+				t.Errorf("%d rows with a window of %d see %v keys, want %d", count, window, got, n)
+			}
+		}
+	}
+}

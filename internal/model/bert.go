@@ -10,7 +10,7 @@ import "github.com/paddock-go/paddock/internal/prog"
 func lowerBert(f file, arch string) (*Model, error) {
 	k := &keys{file: f, arch: arch}
 	s := readEncoder(k, "attention.layer_norm_epsilon")
-	pool := mustPool(k)
+	pool := mustPool(k, true)
 	if k.err != nil {
 		return nil, k.err
 	}

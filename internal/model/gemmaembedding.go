@@ -13,7 +13,7 @@ func lowerGemmaEmbedding(f file, arch string) (*Model, error) {
 	k := &keys{file: f, arch: arch}
 	s := readEncoder(k, "attention.layer_norm_rms_epsilon")
 	w := readWindows(k, s, 6, 5)
-	pool := mustPool(k)
+	pool := mustPool(k, false)
 	if k.err != nil {
 		return nil, k.err
 	}

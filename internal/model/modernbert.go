@@ -10,7 +10,7 @@ func lowerModernBert(f file, arch string) (*Model, error) {
 	k := &keys{file: f, arch: arch}
 	s := readEncoder(k, "attention.layer_norm_epsilon")
 	w := readWindows(k, s, 3, 0)
-	pool := mustPool(k)
+	pool := mustPool(k, false)
 	if k.err != nil {
 		return nil, k.err
 	}

@@ -8,7 +8,7 @@ func lowerNomicBert(f file, arch string) (*Model, error) {
 	k := &keys{file: f, arch: arch}
 	s := readEncoder(k, "attention.layer_norm_epsilon")
 	rope := readRope(k, s)
-	pool := mustPool(k)
+	pool := mustPool(k, false)
 	if k.err != nil {
 		return nil, k.err
 	}

@@ -22,9 +22,13 @@ func readPooling(k *keys) pooling {
 	return pooling(k.countOr("pooling_type", int(poolNone), int64(poolNone), int64(poolRank)))
 }
 
-// mustPool is readPooling for models that do nothing else.
-func mustPool(k *keys) pooling {
+// mustPool is readPooling for models that do nothing else. How a reranker's
+// classifier looks is known of those that may rank.
+func mustPool(k *keys, mayRank bool) pooling {
 	p := readPooling(k)
+	if p == poolRank && !mayRank {
+		k.fail(k.name("pooling_type"), int(p), "1 (mean), 2 (cls) or 3 (last) for this architecture: its rerankers are not supported", ErrUnsupported)
+	}
 	if k.err == nil && p == poolNone {
 		k.fail(k.name("pooling_type"), int(p), "1 (mean), 2 (cls), 3 (last) or 4 (rank): an encoder's rows have to be pooled", ErrUnsupported)
 	}
