@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/paddock-go/paddock/internal/prog"
 )
@@ -47,9 +48,10 @@ func readExperts(k *keys, e expertSpec, hidden, shared int) *expertSpec {
 	e.groups = k.countOr("expert_group_count", 1, 1, 64)
 	e.groupsUsed = k.countOr("expert_group_used_count", e.groups, 1, int64(max(e.groups, 1)))
 	if k.has("expert_gating_func") {
-		score, ok := scores[k.count("expert_gating_func", 0, 1<<16)]
+		n := k.count("expert_gating_func", 0, 1<<16)
+		score, ok := scores[n]
 		if !ok {
-			k.fail(k.name("expert_gating_func"), "another", "1 (softmax), 2 (sigmoid) or 3 (softmax of the chosen)", ErrUnsupported)
+			k.fail(k.name("expert_gating_func"), n, "1 (softmax), 2 (sigmoid) or 3 (softmax of the chosen)", ErrUnsupported)
 		}
 		e.score = score
 	}
@@ -57,8 +59,8 @@ func readExperts(k *keys, e expertSpec, hidden, shared int) *expertSpec {
 		k.fail(k.name("expert_group_count"), e.groups, fmt.Sprintf("a divisor of %d experts, of which %d of %d groups hold %d", e.experts, e.groupsUsed, e.groups, e.used), nil)
 	}
 	for _, key := range []string{"interleave_moe_layer_step", "moe_every_n_layers"} {
-		if k.has(key) && k.count(key, 0, maxLayers) > 1 {
-			k.fail(k.name(key), "above 1", "1 (experts in every layer)", ErrUnsupported)
+		if n := k.countOr(key, 1, 0, maxLayers); n > 1 {
+			k.fail(k.name(key), n, "1 (experts in every layer)", ErrUnsupported)
 		}
 	}
 	return &e
@@ -134,14 +136,15 @@ func (w *stream) addShared(l int, sum prog.BufID) {
 // stack adds a weight of n matrices of rows × cols, or of n vectors of cols.
 func (b *builder) stack(name string, kind prog.WeightKind, n, rows, cols int) prog.WeightID {
 	t, ok := b.file.Tensor(name)
-	want, got := fmt.Sprintf("%d of %d×%d", n, rows, cols), ""
+	want, got := fmt.Sprintf("%d×%d×%d", cols, rows, n), ""
 	dims := []uint64{uint64(cols), uint64(rows), uint64(n)}
 	if kind == prog.Vector {
 		dims = []uint64{uint64(cols), uint64(n)}
+		want = fmt.Sprintf("%d×%d", cols, n)
 	}
 	for i := range dims {
 		if ok && (len(t.Dims) != len(dims) || t.Dims[i] != dims[i]) {
-			got = fmt.Sprint(t.Dims)
+			got = strings.Trim(strings.ReplaceAll(fmt.Sprint(t.Dims), " ", "×"), "[]") + ", innermost first"
 		}
 	}
 	b.faced[name] = true
