@@ -122,18 +122,31 @@ func (m *Random) weightOf(w prog.Weight, f quant.Format, rows, cols int, scale, 
 	id := prog.WeightID(len(m.Prog.Weights))
 	w.Tensor = fmt.Sprintf("w%d.%s", id, f.Name)
 	m.Prog.Weights = append(m.Prog.Weights, w)
-	values := make([]float32, rows*cols)
-	for i := range values {
-		values[i] = float32(m.rng.NormFloat64()*scale + mean)
-	}
 	row, err := f.RowBytes(cols)
 	if err != nil {
 		panic(err)
 	}
 	data := make([]byte, rows*row)
-	f.Encode(data, values)
+	m.fill(data, f, scale, mean)
 	m.tensors[w.Tensor] = backend.Tensor{Name: w.Tensor, Type: f.Type, Rows: rows, Cols: cols, Data: data}
 	return id
+}
+
+// drawn is how many values of a weight are drawn; encoding is slow in some formats.
+const drawn = 1 << 13
+
+// fill draws the first blocks of a weight and repeats them at random for the rest.
+func (m *Random) fill(data []byte, f quant.Format, scale, mean float64) {
+	blocks := min(len(data)/f.BlockBytes, drawn/f.BlockElems)
+	values := make([]float32, blocks*f.BlockElems)
+	for i := range values {
+		values[i] = float32(m.rng.NormFloat64()*scale + mean)
+	}
+	first := data[:blocks*f.BlockBytes]
+	f.Encode(first, values)
+	for rest := data[len(first):]; len(rest) > 0; rest = rest[f.BlockBytes:] {
+		copy(rest[:f.BlockBytes], first[m.rng.IntN(blocks)*f.BlockBytes:])
+	}
 }
 
 func (m *Random) bias(n int) prog.WeightID {
