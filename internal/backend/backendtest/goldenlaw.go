@@ -79,3 +79,23 @@ func RunGoldenSame(t *testing.T, want backend.Device, table []Golden, got ...bac
 		})
 	}
 }
+
+// RunGoldenWarm demands that a warm step of each golden model allocates nothing: a
+// token of one sequence beside some of another.
+func RunGoldenWarm(t *testing.T, d backend.Device, table []Golden) {
+	dir := golden.Dir(t)
+	for _, g := range table {
+		m := fromFile(t, filepath.Join(dir, g.Path+".gguf"))
+		s := open(t, m, d, limits(m.Prog, 16), nil, nil)
+		var a, b Seq
+		batch := s.Fill(Part{&a, m.Tokens(1), true}, Part{&b, m.Tokens(20), true})
+		logits := make([]float32, len(batch.Logits)*m.Prog.Vocab)
+		if n := testing.AllocsPerRun(5, func() {
+			if err := s.Runner().Run(batch, logits); err != nil {
+				t.Fatal(err)
+			}
+		}); n != 0 {
+			t.Errorf("%s: a warm step allocates %v times", g.Path, n)
+		}
+	}
+}

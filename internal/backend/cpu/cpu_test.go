@@ -88,4 +88,8 @@ func TestGoldenLaw(t *testing.T) {
 	backendtest.RunGoldenLaw(t, cpu.New(cpu.Options{Threads: 2}), backendtest.Goldens(t), cpu.Poison)
 }
 
+func TestGoldenWarm(t *testing.T) {
+	backendtest.RunGoldenWarm(t, cpu.New(cpu.Options{Threads: 2}), backendtest.Goldens(t))
+}
+
 func TestStory(t *testing.T) { backendtest.RunStory(t, cpu.New(cpu.Options{})) }
