@@ -84,7 +84,9 @@ func TestUpstreamMidStream_FailureIsFailure(t *testing.T) {
 	}
 	lines := bufio.NewScanner(res.Body)
 	g.pass(4)
-	lines.Scan()
+	for counts := e.Stats().Generated; counts.Sum() < 4; counts = e.Stats().Generated { // the gate lets steps through before they run
+		time.Sleep(time.Millisecond)
+	}
 	g.broken.Store(true)
 	g.pass(1)
 	for lines.Scan() {
