@@ -221,7 +221,7 @@ var hostileFiles = []struct {
 	{"matrix missing", func(f *spoiled) { f.remove("blk.0.ffn_up.weight") }, `"blk.0.ffn_up.weight" is missing`},
 	{"embedding missing", func(f *spoiled) { f.remove("token_embd.weight") }, `"token_embd.weight" is missing`},
 	{"no tensors", func(f *spoiled) { f.tensors = nil }, "at most the number of tensors, 0"},
-	{"a known type without arithmetic", retype("blk.0.ffn_up.weight", 3, 32*20), `"blk.0.ffn_up.weight"`}, // Q4_1
+	{"a known type without arithmetic", retype("blk.0.ffn_up.weight", 9, 32*36), `"blk.0.ffn_up.weight"`}, // Q8_1, which is for activations
 	{"integers for weights", retype("blk.0.ffn_up.weight", 26, 32*32*4), `"blk.0.ffn_up.weight"`},         // I32
 
 	{"cut to nothing", func(f *spoiled) { f.cut = 1 }, "gguf"},

@@ -41,6 +41,10 @@ type (
 	Token          = engine.Token
 	TokenLogprob   = engine.TokenLogprob
 	Result         = engine.Result
+	EmbedRequest   = engine.EmbedRequest
+	Embeddings     = engine.Embeddings
+	RerankRequest  = engine.RerankRequest
+	Ranking        = engine.Ranking
 	Answer         = engine.Answer
 	Usage          = engine.Usage
 	FinishReason   = engine.FinishReason
@@ -66,6 +70,11 @@ var (
 	ErrStalled  = engine.ErrStalled
 	ErrNoChat   = engine.ErrNoChat
 	ErrAborted  = engine.ErrAborted
+
+	// What a model was asked that it does not do.
+	ErrNoText       = engine.ErrNoText
+	ErrNoEmbeddings = engine.ErrNoEmbeddings
+	ErrNoRanking    = engine.ErrNoRanking
 )
 
 // Errors with numbers in them, for errors.As.
@@ -76,6 +85,7 @@ type (
 	QueueFullError = engine.QueueFullError
 	DeviceError    = engine.DeviceError
 	TokenError     = engine.TokenError
+	EmbeddingError = engine.EmbeddingError
 	MemoryError    = engine.MemoryError
 	OptionsError   = engine.OptionsError
 )

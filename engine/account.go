@@ -18,6 +18,10 @@ func (j *job) hold(step uint64) {
 	for _, c := range j.choices {
 		n += len(c.seq.Table())
 	}
+	if j.parts != nil {
+		j.parts.hold(step, n)
+		return
+	}
 	j.rec.KVPages = max(j.rec.KVPages, n)
 }
 

@@ -144,6 +144,9 @@ func (l *loop) close(j *job, err error) {
 // that came without an edge, and gives one of an edge back.
 func (l *loop) letGo(j *job, err error, now time.Duration) {
 	j.account(err)
+	if j.parts != nil {
+		return
+	}
 	if j.owned {
 		j.rec.Finished = now
 		l.model.Finish(j.rec)
@@ -181,7 +184,7 @@ func schedError(err error, j *job, context int) error {
 	case errors.As(err, &large):
 		return &PagesError{Need: large.Need, Have: large.Have}
 	case errors.As(err, &ctx):
-		return &ContextError{PromptTokens: j.promptTokens, MaxTokens: j.choices[0].max, Context: context}
+		return &ContextError{PromptTokens: j.promptTokens, MaxTokens: j.choices[0].max, Context: context, Pooled: ctx.Pooled}
 	case errors.Is(err, sched.ErrDraining):
 		return ErrDraining
 	}

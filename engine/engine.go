@@ -27,6 +27,8 @@ type Engine struct {
 	name    string
 	vocab   int
 	context int // most tokens of prompt and answer
+	pooled  pooled
+	window  int // most texts of one Embed that are under way at once
 	tok     *tokenizer.Tokenizer
 	tmpl    *chat.Template // nil: the model has none
 	spec    Spec

@@ -20,7 +20,12 @@ var (
 	ErrDraining = errors.New("engine: draining, takes no new requests")
 	ErrStalled  = errors.New("engine: nobody read the stream")
 	ErrNoChat   = errors.New("engine: the model has no chat template")
-	ErrAborted  = errors.New("engine: the stream was closed by its reader")
+	// ErrNoEmbeddings is Embed of a model that gives none, and ErrNoText Submit of
+	// one that generates none.
+	ErrNoEmbeddings = errors.New("engine: the model gives no embeddings; its file must name a pooling_type other than none and rank")
+	ErrNoText       = errors.New("engine: the model embeds or ranks texts and generates none")
+	ErrNoRanking    = errors.New("engine: the model neither ranks nor embeds texts")
+	ErrAborted      = errors.New("engine: the stream was closed by its reader")
 )
 
 // RequestError says which part of a request can't be served.
@@ -37,12 +42,16 @@ type ContextError struct {
 	AtLeast      bool // the text was too long to be worth cutting into tokens
 	MaxTokens    int  // asked for; 0: as many as fit
 	Context      int  // most tokens of prompt and answer together
+	Pooled       bool // of an embedding or a ranking: nothing was to be generated
 }
 
 func (e *ContextError) Error() string {
 	least := ""
 	if e.AtLeast {
 		least = "at least "
+	}
+	if e.Pooled {
+		return fmt.Sprintf("engine: a text of %s%d tokens is too long, the most is %d; shorten it", least, e.PromptTokens, e.Context)
 	}
 	return fmt.Sprintf("engine: %s%d prompt tokens and %d to generate do not fit a context of %d tokens; shorten the prompt or ask for fewer",
 		least, e.PromptTokens, max(e.MaxTokens, 1), e.Context)
@@ -86,6 +95,16 @@ func (e *TokenError) Error() string {
 	return fmt.Sprintf("engine: no token for position %d: %v", e.Position, e.Err)
 }
 func (e *TokenError) Unwrap() error { return e.Err }
+
+// EmbeddingError is a text of which the model made something that is no number.
+type EmbeddingError struct {
+	Index int // of the value
+	Value float32
+}
+
+func (e *EmbeddingError) Error() string {
+	return fmt.Sprintf("engine: value %d of the embedding is %v", e.Index, e.Value)
+}
 
 // The two ways in which a caller's context ends a request; both wrap the
 // context's own error and cause.
@@ -131,7 +150,7 @@ func failReason(err error) metrics.FailReason {
 		return metrics.NoFail
 	case errors.As(err, &long):
 		return metrics.ContextLength
-	case errors.As(err, &request), errors.As(err, &pages), errors.Is(err, ErrNoChat):
+	case errors.As(err, &request), errors.As(err, &pages), errors.Is(err, ErrNoChat), errors.Is(err, ErrNoEmbeddings), errors.Is(err, ErrNoText), errors.Is(err, ErrNoRanking):
 		return metrics.InvalidRequest
 	case errors.As(err, &queue):
 		return metrics.QueueFull

@@ -28,7 +28,10 @@ func (w work) times(n int) work {
 // rotation, no sums.
 //
 //	Linear, Head  n rows     2·n·in·out flops; reads n·in and the weights once a step; writes n·out
-//	Attend        each row   4·heads·dim flops for each key that the row sees, itself included
+//	HeadLinear    n rows     the same, for each head; in and out are heads
+//	Experts       n rows     2·n·used·(gate + up + down) flops; reads min(n·used, all) experts' weights once a
+//	                         step, and n·in; writes n·out
+//	Attend        each row   2·heads·(key dim + value dim) flops for each key that the row sees, itself included
 //	              n rows     reads n·heads·dim, and the keys and values of each sequence once
 //	RopeAppend    n rows     writes n keys and values
 //	GateMul       n rows     reads 2·n·width; writes n·width
@@ -39,11 +42,20 @@ type estimator struct {
 	row     [2]work    // of one row, by prog.RowKind
 	weights [2]float64 // bytes read by a step that has such rows
 	attends []attend
+	experts []experts
+}
+
+// experts is a layer of which a row reads a part.
+type experts struct {
+	rows      prog.RowKind
+	used, all int
+	bytes     float64 // of one expert
 }
 
 // attend is what all layers with one window do for a key.
 type attend struct {
 	window int     // 0: none
+	both   bool    // rows also see what comes after them
 	flops  float64 // for each row that sees it
 	read   float64 // bytes, for each sequence that has it in view
 }
@@ -55,7 +67,7 @@ const activationBytes = 4 // all backends compute in float32
 func newEstimator(p *prog.Program, size func(prog.Weight) int64, kvElem int) *estimator {
 	e := &estimator{}
 	matrix := func(in prog.BufID, id prog.WeightID) {
-		w, rows := p.Weights[id], p.Bufs[in].Rows
+		w, rows := p.Weights[id].Flat(), p.Bufs[in].Rows
 		e.row[rows].flops += 2 * float64(w.Rows) * float64(w.Cols)
 		e.row[rows].write += activationBytes * float64(w.Rows)
 		e.weights[rows] += float64(size(w))
@@ -74,12 +86,18 @@ func newEstimator(p *prog.Program, size func(prog.Weight) int64, kvElem int) *es
 		case prog.Head:
 			input(o.In, 1)
 			matrix(o.In, o.W)
+		case prog.HeadLinear:
+			input(o.In, 1)
+			matrix(o.In, o.W)
+		case prog.Experts:
+			input(o.In, 1)
+			e.addExperts(p, o, size)
 		case prog.RopeAppend:
 			e.row[prog.TokenRows].write += kvValues(p.KV[o.KV]) * float64(kvElem)
 		case prog.Attend:
 			input(o.Q, 1)
-			a := e.attend(o.Window)
-			a.flops += 4 * float64(o.Heads) * float64(o.HeadDim)
+			a := e.attend(o.Window, o.Both)
+			a.flops += 2 * float64(o.Heads) * float64(o.HeadDim+p.KV[o.KV].ValueDim)
 			a.read += kvValues(p.KV[o.KV]) * float64(kvElem)
 		case prog.GateMul:
 			input(o.Gate, 1)
@@ -91,17 +109,30 @@ func newEstimator(p *prog.Program, size func(prog.Weight) int64, kvElem int) *es
 	return e
 }
 
+// addExperts prices a layer of experts.
+func (e *estimator) addExperts(p *prog.Program, o prog.Experts, size func(prog.Weight) int64) {
+	used, rows := p.Bufs[o.Ids].Width, p.Bufs[o.In].Rows
+	x := experts{rows: rows, used: used, all: p.Weights[o.Gate].Stack}
+	for _, id := range []prog.WeightID{o.Gate, o.Up, o.Down} {
+		w := p.Weights[id]
+		e.row[rows].flops += 2 * float64(used) * float64(w.Rows) * float64(w.Cols)
+		x.bytes += float64(size(w)) / float64(w.Stack)
+	}
+	e.row[rows].write += activationBytes * float64(p.Bufs[o.Out].Width)
+	e.experts = append(e.experts, x)
+}
+
 // kvValues is what one token keeps in a layer's cache.
-func kvValues(l prog.KVLayer) float64 { return float64(l.Heads) * float64(l.KeyDim+l.ValueDim) }
+func kvValues(l prog.KVLayer) float64 { return float64(l.Heads) * float64(l.KeyDim+l.OwnValues()) }
 
 // attend is the sum of the layers with such a window.
-func (e *estimator) attend(window int) *attend {
+func (e *estimator) attend(window int, both bool) *attend {
 	for i := range e.attends {
-		if e.attends[i].window == window {
+		if e.attends[i].window == window && e.attends[i].both == both {
 			return &e.attends[i]
 		}
 	}
-	e.attends = append(e.attends, attend{window: window})
+	e.attends = append(e.attends, attend{window: window, both: both})
 	return &e.attends[len(e.attends)-1]
 }
 
@@ -114,6 +145,11 @@ func (e *estimator) step(plan *sched.Plan) work {
 		rows[prog.TokenRows] += s.Count
 		rows[prog.LogitRows] += s.Logits
 		for _, a := range e.attends {
+			if a.both {
+				w.flops += a.flops * keysAround(s.Count, a.window)
+				w.read += a.read * float64(s.Count)
+				continue
+			}
 			w.flops += a.flops * keysSeen(s.From, s.Count, a.window)
 			w.read += a.read * float64(keysInView(s.From, s.Count, a.window))
 		}
@@ -123,6 +159,9 @@ func (e *estimator) step(plan *sched.Plan) work {
 			w.add(e.row[kind].times(n))
 			w.read += e.weights[kind]
 		}
+	}
+	for _, x := range e.experts {
+		w.read += x.bytes * float64(min(rows[x.rows]*x.used, x.all))
 	}
 	return w
 }
@@ -136,6 +175,17 @@ func keysSeen(from, count, window int) float64 {
 	}
 	n, f := float64(whole), float64(from)
 	return n*f + n*(n+1)/2 + float64(count-whole)*float64(window)
+}
+
+// keysAround adds up what the rows of a whole sequence see that look both ways, a
+// window reaching half of it to either side.
+func keysAround(count, window int) float64 {
+	half := window / 2
+	if window == 0 || half >= count {
+		half = count - 1
+	}
+	n, h := float64(count), float64(half)
+	return n*(2*h+1) - h*(h+1) // what lies before the first row and behind the last is not there
 }
 
 // keysInView is the number of keys that at least one of the rows sees.
@@ -158,6 +208,6 @@ func weightBytes(f *gguf.File) func(prog.Weight) int64 {
 			return 0 // lowering has found every tensor of the program
 		}
 		rows := t.Elems() / t.Dims[0]
-		return int64(t.Size / rows * uint64(w.Rows))
+		return int64(t.Size / rows * uint64(w.Flat().Rows))
 	}
 }

@@ -105,6 +105,33 @@ func TestEstimateByHand(t *testing.T) {
 	}
 }
 
+// TestEstimateExperts prices a layer of 6 experts, of which a row takes 2, and a
+// product by heads: width 4, 5 hidden, weights of 3 bytes a value.
+//
+//	flops     2 of (20 + 20 + 20) · 2 = 240 a row; by heads 2 heads · 3·2 · 2 = 24
+//	read      16 for the experts' input, 16 for the heads; 18·2 bytes of heads once;
+//	          180 bytes for each expert with a row, at most 6
+//	written   16 for the experts, 24 for the heads
+func TestEstimateExperts(t *testing.T) {
+	p := &prog.Program{
+		Bufs: []prog.Buffer{{Width: 4}, {Width: 4}, {Width: 2}, {Width: 6}},
+		Weights: []prog.Weight{{Rows: 5, Cols: 4, Stack: 6}, {Rows: 5, Cols: 4, Stack: 6}, {Rows: 4, Cols: 5, Stack: 6},
+			{Rows: 3, Cols: 2, Stack: 2}},
+		Ops: []prog.Op{prog.Experts{In: 0, Out: 1, Ids: 2, Gate: 0, Up: 1, Down: 2}, prog.HeadLinear{In: 1, Out: 3, W: 3}},
+	}
+	e := newEstimator(p, func(w prog.Weight) int64 { return 3 * int64(w.Flat().Rows) * int64(w.Cols) }, 4)
+	for _, c := range []struct {
+		rows    int
+		experts float64 // that are read
+	}{{1, 2}, {2, 4}, {3, 6}, {100, 6}} {
+		n := float64(c.rows)
+		want := work{264 * n, 32*n + 36 + 180*c.experts, 40 * n}
+		if got := e.step(plan(sched.Span{Count: c.rows})); got != want {
+			t.Errorf("%d rows: %+v, want %+v", c.rows, got, want)
+		}
+	}
+}
+
 // TestEstimateOfChunks: however a prompt is cut, the flops and the bytes written are
 // the same; a cached prefix takes off exactly what it would have cost.
 func TestEstimateOfChunks(t *testing.T) {
@@ -154,7 +181,7 @@ func TestEstimateOfARealModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	m, err := model.Lower(f)
+	m, err := model.Lower(f, model.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

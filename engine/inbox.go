@@ -34,13 +34,16 @@ type inbox struct {
 }
 
 // post hands a command over and reports whether the loop will still see it.
-func (b *inbox) post(c command) bool {
+func (b *inbox) post(c command) bool { return b.postAll([]command{c}) }
+
+// postAll hands commands over at once, so that one turn of the loop sees all.
+func (b *inbox) postAll(list []command) bool {
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()
 		return false
 	}
-	b.commands = append(b.commands, c)
+	b.commands = append(b.commands, list...)
 	b.mu.Unlock()
 	select {
 	case b.wake <- struct{}{}:

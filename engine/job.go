@@ -22,6 +22,8 @@ type job struct {
 	seed         int64
 	ends         func(id int32) bool // token ends a choice
 	logprobs     int                 // 0 none, 1+k
+	pooled       []float32           // room for the embedding, the loop's until done; nil: the job generates
+	parts        *heldPages          // of a request with more jobs, whose record another goroutine keeps; else nil
 
 	choices []*choice
 	rec     *metrics.Record

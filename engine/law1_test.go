@@ -35,7 +35,7 @@ func models(t *testing.T) map[string]func(t *testing.T) string {
 			return path
 		},
 	}
-	for _, name := range []string{"llama_gqa_tied", "qwen2", "qwen3"} {
+	for _, name := range []string{"llama_gqa_tied", "deepseek2", "gptoss_mxfp4", "qwen2", "qwen3", "lfm2"} {
 		list[name] = func(t *testing.T) string { return filepath.Join(golden.Dir(t), "models", name+".gguf") }
 	}
 	return list

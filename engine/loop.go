@@ -31,6 +31,7 @@ type loop struct {
 	model   *metrics.Model
 	now     func() time.Duration // the recorder's clock
 	vocab   int
+	width   int // of a row of output: the vocabulary, or an embedding
 	page    int // tokens a KV page
 	spec    draft.NGram
 	context int
@@ -166,7 +167,7 @@ func (l *loop) stepOnce() (worked bool, err error) {
 		}
 		l.runner.CopyPages(l.copies)
 	}
-	logits := l.logits[:rows*l.vocab]
+	logits := l.logits[:rows*l.width]
 	if err := l.runner.Run(&l.batch, logits); err != nil {
 		return false, err
 	}

@@ -55,7 +55,7 @@ func open(f *gguf.File, file string, o Options) (_ *Engine, err error) {
 	if o.Name == "" {
 		o.Name = strings.TrimSuffix(file, ".gguf")
 	}
-	m, err := model.Lower(f)
+	m, err := model.Lower(f, model.Options{Context: o.MaxContext})
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +67,7 @@ func open(f *gguf.File, file string, o Options) (_ *Engine, err error) {
 		return nil, &model.KeyError{Key: "tokenizer.ggml.tokens", Value: e.tok.VocabSize(), Bound: fmt.Sprintf("at most the rows of token_embd.weight, %d", e.vocab)}
 	}
 	e.context = m.Program.Context
+	e.pooled = pooledOf(m)
 	if o.MaxContext > 0 {
 		e.context = min(e.context, o.MaxContext)
 	}
@@ -137,8 +138,9 @@ func (e *Engine) start(o Options, loaded backend.Model, costs *estimator) (*Engi
 		now: o.Metrics.Now, vocab: e.vocab, page: pageSize, context: e.context,
 		spec:    draft.NGram{Max: 4, Min: 2, K: o.Spec.NGram},
 		live:    make(map[sched.SeqID]*choice),
+		width:   e.width(),
 		maxRows: limits.LogitRows, maxSeqs: limits.Seqs,
-		logits:  make([]float32, limits.LogitRows*e.vocab),
+		logits:  make([]float32, limits.LogitRows*e.width()),
 		scratch: sample.NewScratch(e.vocab),
 		costs:   costs,
 		log:     e.log,
@@ -155,10 +157,7 @@ func (e *Engine) start(o Options, loaded backend.Model, costs *estimator) (*Engi
 		s.Pool().Sample(max(1, uint64(o.ResidencySample*kvcache.SampleAll)), l.evicted)
 	}
 	l.publish()
-	serves := []metrics.Operation{metrics.TextCompletion}
-	if e.tmpl != nil {
-		serves = append(serves, metrics.Chat)
-	}
+	serves := e.serves()
 	if e.model, err = o.Metrics.OpenModel(e.name, serves, l.pub); err != nil {
 		return nil, err
 	}
@@ -194,17 +193,25 @@ func (e *Engine) scheduler(o Options, loaded backend.Model) (*sched.Scheduler, b
 			e.context = min(e.context, o.Limits.MaxContext)
 			l.Context = e.context
 		}
+		if e.pooled.atomic && o.Limits.MaxTokens == 0 { // a sequence is one step
+			o.Limits.MaxTokens = max(sched.DefaultMaxTokens, o.Limits.MaxSequences, e.context)
+		}
 		o.Limits.MaxContext = e.context
 		d := o.Limits.WithDefaults()
 		l.Rows, l.Seqs = d.MaxTokens, d.MaxSequences
 	}
+	if e.pooled.atomic {
+		e.context = min(e.context, l.Rows)
+		l.Context = e.context
+	}
+	e.window = min(l.Seqs, queueOf(o, s))
 	l.LogitRows = l.Seqs + min(l.Seqs*e.spec.NGram, draftRows)
 	if s == nil {
 		l.Pages = e.pages(o, loaded, l)
 	}
 	kv, scratch := loaded.RunnerBytes(l)
 	kv += int64(l.Pages) * recordBytes
-	scratch += 4 * int64(l.LogitRows) * int64(e.vocab)
+	scratch += 4 * int64(l.LogitRows) * int64(e.width())
 	if avail := availableMemory(); kv < 0 || scratch < 0 || kv > avail-scratch { // the weights are there already
 		return nil, l, &MemoryError{Weights: loaded.WeightBytes(), KV: kv, Scratch: scratch, Available: avail + loaded.WeightBytes()}
 	}
@@ -235,6 +242,9 @@ func (e *Engine) pages(o Options, loaded backend.Model, l backend.Limits) int {
 		return o.KVPages
 	}
 	context := (e.context + pageSize - 1) / pageSize
+	if e.pooled.atomic { // nothing is kept from one step to the next
+		return max(context, l.Rows/pageSize+l.Seqs)
+	}
 	one := l
 	one.Pages = 1
 	perPage, _ := loaded.RunnerBytes(one)

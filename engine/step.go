@@ -58,8 +58,12 @@ func (l *loop) sample(plan *sched.Plan, logits []float32) {
 		if s.Logits == 0 {
 			continue
 		}
-		rows := logits[row*l.vocab : (row+s.Logits)*l.vocab]
+		rows := logits[row*l.width : (row+s.Logits)*l.width]
 		row += s.Logits
+		if c := l.live[s.Seq.ID]; c.job.pooled != nil {
+			l.pool(c, rows)
+			continue
+		}
 		l.sampleChoice(l.live[s.Seq.ID], rows, s.From+s.Count-s.Drafts, s.Seq.Draft[:s.Drafts])
 		if s.Forks {
 			for _, f := range s.Seq.Forks {

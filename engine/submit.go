@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/paddock-go/paddock/internal/sample"
 	"github.com/paddock-go/paddock/internal/tokenizer"
@@ -25,23 +24,11 @@ import (
 // Errors, beside ctx's own: *RequestError, *ContextError, *PagesError,
 // *QueueFullError, *DeviceError, ErrNoChat, ErrDraining, ErrClosed.
 func (e *Engine) Submit(ctx context.Context, r Request) (*Stream, error) {
-	rec := metrics.FromContext(ctx)
-	operation, origin := metrics.TextCompletion, metrics.Live
+	from := source{op: metrics.TextCompletion, tenant: r.Tenant, origin: r.Origin}
 	if r.Messages != nil {
-		operation = metrics.Chat
+		from.op = metrics.Chat
 	}
-	if int(r.Origin) < metrics.NumOrigins { // else submit refuses it
-		origin = r.Origin
-	}
-	owned := rec == nil || !e.model.Claim(rec)
-	if owned {
-		rec = &metrics.Record{Operation: operation, Origin: origin}
-	} else {
-		rec.Suppose(operation, origin)
-	}
-	if rec.Tenant == "" {
-		rec.Tenant = strings.Clone(r.Tenant)
-	}
+	rec, owned := e.record(ctx, from)
 	rec.MaxTokens = max(r.MaxTokens, 0)
 	ctx = e.model.Begin(ctx, rec)
 	s, err := e.submit(ctx, &r, rec, owned)
@@ -61,6 +48,9 @@ func (e *Engine) Submit(ctx context.Context, r Request) (*Stream, error) {
 func (e *Engine) submit(ctx context.Context, r *Request, rec *metrics.Record, owned bool) (*Stream, error) {
 	if ctx.Err() != nil {
 		return nil, contextError(ctx)
+	}
+	if e.pooled.width > 0 {
+		return nil, ErrNoText
 	}
 	if err := r.check(e.vocab); err != nil {
 		return nil, err

@@ -18,7 +18,10 @@ func (s *Scheduler) Add(now time.Duration, q *Sequence) error {
 	if err := s.valid(q); err != nil {
 		return err
 	}
-	limit, err := s.fit(len(q.Tokens), q.MaxTokens, q.weight())
+	if q.Atomic && len(q.Tokens) > s.limits.MaxTokens {
+		return s.tooLong(&ContextError{Prompt: len(q.Tokens), Limit: s.limits.MaxTokens, Pooled: true})
+	}
+	limit, err := s.fit(q)
 	if err != nil {
 		return err
 	}
@@ -58,6 +61,10 @@ func (s *Scheduler) valid(q *Sequence) error {
 		return invalid(q.ID, "PromptLen is %d, it has %d tokens", q.PromptLen, len(q.Tokens))
 	case q.MaxTokens < 0:
 		return invalid(q.ID, "MaxTokens is %d", q.MaxTokens)
+	case q.Pooled && (q.MaxTokens > 0 || len(q.Forks) > 0):
+		return invalid(q.ID, "it is pooled, and is to generate %d tokens in %d choices", q.MaxTokens, q.weight())
+	case q.Atomic && !q.Pooled:
+		return invalid(q.ID, "it can't be cut, and is to generate")
 	}
 	for i, f := range q.Forks {
 		switch {
@@ -75,26 +82,36 @@ func (s *Scheduler) valid(q *Sequence) error {
 	return nil
 }
 
-// fit returns the number of tokens to generate at most in each of n choices, or why even the idle machine can't serve
+// tooLong counts a refusal.
+func (s *Scheduler) tooLong(err *ContextError) error {
+	s.stats.Rejected.ContextLength++
+	return err
+}
+
+// fit returns the number of tokens to generate at most in each choice of q, or why even the idle machine can't serve
 // them. The choices share the full pages of the prompt and nothing else.
-func (s *Scheduler) fit(prompt, want, n int) (int, error) {
-	if room := s.limits.MaxContext - prompt; s.limits.MaxContext > 0 && max(1, want) > room {
-		s.stats.Rejected.ContextLength++
-		return 0, &ContextError{Prompt: prompt, Max: want, Limit: s.limits.MaxContext}
+func (s *Scheduler) fit(q *Sequence) (int, error) {
+	prompt, want, n := len(q.Tokens), q.MaxTokens, q.weight()
+	least := max(1, want) // to generate
+	if q.Pooled {
+		least = 0
+	}
+	if room := s.limits.MaxContext - prompt; s.limits.MaxContext > 0 && least > room {
+		return 0, s.tooLong(&ContextError{Prompt: prompt, Max: want, Limit: s.limits.MaxContext, Pooled: q.Pooled})
 	}
 	size, have := s.pool.PageSize(), s.pool.Pages()
 	full := prompt / size
-	room := 0 // tokens to generate in each choice, as far as pages go
+	room := -1 // tokens to generate in each choice, as far as pages go
 	if full <= have {
 		room = (full+(have-full)/n)*size - prompt
 	}
-	if max(1, want) > room {
+	if least > room {
 		s.stats.Rejected.OutOfPages++
-		most := min(max(1, want), 1<<40) // beyond that the number of pages says nothing more, and must not wrap
+		most := min(least, 1<<40) // beyond that the number of pages says nothing more, and must not wrap
 		need := full + n*(s.pool.PagesFor(prompt+most)-full)
-		return 0, &TooLargeError{Need: need, Have: have, Prompt: prompt, Max: max(1, want), Choices: n}
+		return 0, &TooLargeError{Need: need, Have: have, Prompt: prompt, Max: least, Choices: n}
 	}
-	if want > 0 {
+	if want > 0 || q.Pooled {
 		return want, nil
 	}
 	if s.limits.MaxContext > 0 {

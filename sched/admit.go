@@ -174,7 +174,10 @@ func (s *Scheduler) prepare(q *Sequence) {
 	q.table = kvcache.MakeTable(min(s.pool.PagesFor(q.PromptLen+q.limit), s.pool.Pages()))
 }
 
-func (s *Scheduler) looksUp(q *Sequence) bool { return !q.NoPrefix && !s.limits.NoPrefixCache }
+func (s *Scheduler) looksUp(q *Sequence) bool { return !q.NoPrefix && s.shares(q) }
+
+// shares reports whether q's pages are of use to others.
+func (s *Scheduler) shares(q *Sequence) bool { return !q.Atomic && !s.limits.NoPrefixCache }
 
 // lookup asks the prefix index for q's known tokens.
 func (s *Scheduler) lookup(q *Sequence) kvcache.Match {
@@ -187,7 +190,7 @@ func (s *Scheduler) lookup(q *Sequence) kvcache.Match {
 
 // announce tells others which pages q computes now.
 func (s *Scheduler) announce(q *Sequence) {
-	if s.limits.NoPrefixCache || q.due() <= 1 {
+	if !s.shares(q) || q.due() <= 1 {
 		return
 	}
 	size, pages := s.pool.PageSize(), q.table.Pages()

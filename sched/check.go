@@ -134,7 +134,7 @@ func (s *Scheduler) checkPages() error {
 		}
 		for i, id := range pages {
 			refs[id]++
-			if _, ok := s.pool.Published(id); ok != (i < q.computed/size) && !s.limits.NoPrefixCache {
+			if _, ok := s.pool.Published(id); ok != (i < q.computed/size) && s.shares(q) {
 				return fmt.Errorf("sched: page %d, number %d of sequence %d with %d computed, is published: %v", id, i, q.ID, q.computed, ok)
 			}
 		}

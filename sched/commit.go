@@ -115,7 +115,7 @@ func (s *Scheduler) advance(q *Sequence, to int) {
 		q.tenant.credit -= int64(to - q.charged)
 		q.charged = to
 	}
-	if s.limits.NoPrefixCache {
+	if !s.shares(q) {
 		return
 	}
 	size, pages := s.pool.PageSize(), q.table.Pages()

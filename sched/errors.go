@@ -43,12 +43,16 @@ func (e *TooLargeError) Error() string {
 
 // ContextError says that prompt and output don't fit the context.
 type ContextError struct {
-	Prompt int // tokens
-	Max    int // tokens to generate; 0: as many as fit, of which there must be at least one
-	Limit  int // Limits.MaxContext, tokens
+	Prompt int  // tokens
+	Max    int  // tokens to generate; 0: as many as fit, of which there must be at least one
+	Limit  int  // Limits.MaxContext, tokens; for an atomic sequence Limits.MaxTokens if that is less
+	Pooled bool // nothing was to be generated
 }
 
 func (e *ContextError) Error() string {
+	if e.Pooled {
+		return fmt.Sprintf("sched: %d tokens are too many, the most is %d: shorten the text", e.Prompt, e.Limit)
+	}
 	if e.Max == 0 {
 		return fmt.Sprintf("sched: %d prompt tokens leave no room to generate in a context of %d: shorten the prompt", e.Prompt, e.Limit)
 	}

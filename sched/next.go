@@ -74,14 +74,27 @@ func (s *Scheduler) planPrompts() {
 // giveChunk gives q prompt rows if enough are left for a chunk worth computing; the first to ask gets what there is.
 func (s *Scheduler) giveChunk(q *Sequence) bool {
 	n := min(q.due(), s.chunk)
+	if q.Atomic {
+		n = s.whole(q)
+	}
 	if n <= 0 || q.rows > 0 || s.given > 0 && n < min(s.limits.MinChunk, q.due()) {
 		return false
 	}
 	q.rows = n
-	s.chunk -= n
+	s.chunk = max(0, s.chunk-n)
 	s.left -= n
 	s.given += n
 	return true
+}
+
+// whole is the rows of a sequence that can't be cut, or 0 if they don't fit. One that is longer than the chunk goes first
+// or waits for the next step.
+func (s *Scheduler) whole(q *Sequence) int {
+	n := q.due()
+	if n > s.left || n > s.chunk && s.given > 0 {
+		return 0
+	}
+	return n
 }
 
 // planDrafts adds rows for drafts where rows and pages are left over; nobody is preempted for a guess.

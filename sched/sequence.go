@@ -42,6 +42,13 @@ type Sequence struct {
 	PromptLen int
 	// MaxTokens is the number of tokens to generate at most. 0: as many as context and pool allow (see Limit).
 	MaxTokens int
+	// Pooled sequences generate nothing: they end with the outcome of their last prompt token, which has no tokens.
+	// MaxTokens is 0 then, and there are no Forks.
+	Pooled bool
+	// Atomic sequences can't be cut: all of their tokens are rows of one step, of which they may be the first that goes
+	// beyond what the time target allows. What they compute is of no use to others, nor that of others to them. They are
+	// Pooled.
+	Atomic bool
 	// Priority decides first who is served: higher before lower.
 	Priority int
 	// Tenant shares the machine fairly with other tenants of the same priority. Empty is a tenant, too.

@@ -58,7 +58,7 @@ func run(ctx context.Context, c *config, out io.Writer) error {
 	api.set(paddock.NewHandlerWith(eng, paddock.HandlerOptions{Key: c.key, RequireKey: true, BehindProxy: len(c.proxies) > 0, Names: names}))
 
 	url := "http://" + listener.Addr().String()
-	fmt.Fprintf(out, "paddock serves %s on %s\n\ntry:\n  %s\n", names[0], url, tryLine(url, names[0], eng.HasChat()))
+	fmt.Fprintf(out, "paddock serves %s on %s\n\ntry:\n  %s\n", names[0], url, tryLine(url, names[0], eng))
 
 	select {
 	case err := <-served:
@@ -140,9 +140,15 @@ func whileLoading(w http.ResponseWriter, r *http.Request) {
 }
 
 // tryLine is a command that shows the server at work.
-func tryLine(url, model string, chat bool) string {
-	if chat {
+func tryLine(url, model string, e *paddock.Engine) string {
+	if e.HasChat() {
 		return fmt.Sprintf(`curl -N %s/v1/chat/completions -H 'Content-Type: application/json' -d '{"model":"%s","stream":true,"temperature":0,"messages":[{"role":"user","content":"What does paddock_kv_pages_used count?"}]}'`, url, model)
+	}
+	if e.EmbeddingSize() > 0 {
+		return fmt.Sprintf(`curl %s/v1/embeddings -H 'Content-Type: application/json' -d '{"model":"%s","input":"Once upon a time"}'`, url, model)
+	}
+	if e.Ranks() {
+		return fmt.Sprintf(`curl %s/v1/rerank -H 'Content-Type: application/json' -d '{"model":"%s","query":"Once","documents":["upon","a time"]}'`, url, model)
 	}
 	return fmt.Sprintf(`curl -N %s/v1/completions -H 'Content-Type: application/json' -d '{"model":"%s","stream":true,"temperature":0,"prompt":"Once upon a time","max_tokens":64}'`, url, model)
 }

@@ -1,5 +1,5 @@
 // Package api is the OpenAI-shaped HTTP API over an engine: completions, chat
-// completions, the list of models, and health.
+// completions, embeddings, reranking, the list of models, and health.
 //
 // Nothing is silent: a field that is not served is refused by name, and so is one
 // nobody knows. Every refusal of an inference route is in the metrics, as is
@@ -81,6 +81,8 @@ func New(e *engine.Engine, o Options) http.Handler {
 	h.routes = map[string]route{
 		"/v1/chat/completions": {methods: post, inference: true, op: metrics.Chat, serve: serveChat},
 		"/v1/completions":      {methods: post, inference: true, op: metrics.TextCompletion, serve: serveCompletion},
+		"/v1/embeddings":       {methods: post, inference: true, op: metrics.Embeddings, serve: serveEmbeddings},
+		"/v1/rerank":           {methods: post, inference: true, op: metrics.Rerank, serve: serveRerank},
 		"/v1/models":           {methods: get, serve: serveModels},
 		"/healthz":             {methods: get, open: true, serve: serveHealth},
 		"/readyz":              {methods: get, open: true, serve: serveReady},

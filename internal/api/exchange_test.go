@@ -62,7 +62,7 @@ func refusals(t *testing.T, instrumented bool) {
 		{"no key", "POST", chat, chatBody("x"), far, 401, "unauthorized", "invalid_api_key", "", "Bearer"},
 		{"wrong key", "POST", chat, chatBody("x"), append(far, "Authorization", "Bearer sesamee"), 401, "unauthorized", "invalid_api_key", "", "Bearer"},
 		{"body too large", "POST", chat, `{"user":"` + strings.Repeat("x", maxBody) + `"}`, nil, 413, "too_large", "body_too_large", "", "8 MiB"},
-		{"no such path", "POST", "/v1/embeddings", "{}", nil, 404, "", "unknown_url", "", "/v1/embeddings"},
+		{"no such path", "POST", "/v1/images", "{}", nil, 404, "", "unknown_url", "", "/v1/images"},
 		{"no such model card", "GET", "/v1/models/gpt", "", nil, 404, "", "model_not_found", "model", "gpt"},
 		{"models without key", "GET", "/v1/models", "", far, 401, "", "invalid_api_key", "", "Bearer"},
 	} {

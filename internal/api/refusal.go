@@ -63,10 +63,11 @@ var fieldNames = map[string]string{
 	"Temperature": "temperature", "TopK": "top_k", "TopP": "top_p", "MinP": "min_p", "RepetitionPenalty": "repetition_penalty",
 	"PresencePenalty": "presence_penalty", "FrequencyPenalty": "frequency_penalty", "MaxTokens": "max_tokens",
 	"MinTokens": "min_tokens", "N": "n", "Logprobs": "logprobs", "LogitBias": "logit_bias", "StopTokens": "stop_token_ids", "Stop": "stop",
+	"Texts": "input", "Dimensions": "dimensions", "Query": "query", "Documents": "documents",
 }
 
 // promptFields are the fields that hold what is too long.
-var promptFields = map[metrics.Operation]string{metrics.Chat: "messages", metrics.TextCompletion: "prompt"}
+var promptFields = map[metrics.Operation]string{metrics.Chat: "messages", metrics.TextCompletion: "prompt", metrics.Embeddings: "input", metrics.Rerank: "documents"}
 
 // refused turns an error, the engine's or one of reading the body, into a refusal.
 func (x *exchange) refused(err error) *refusal {
@@ -83,6 +84,9 @@ func (x *exchange) refused(err error) *refusal {
 	case errors.As(err, &request):
 		name, index, element := strings.Cut(strings.TrimSuffix(request.Field, ".Raw"), "[")
 		api, ok := fieldNames[name]
+		if name == "Tokens" {
+			api = promptFields[x.rt.op]
+		}
 		switch {
 		case !ok:
 			return invalid("", "%s: %s", request.Field, request.Reason)
@@ -90,6 +94,11 @@ func (x *exchange) refused(err error) *refusal {
 			api += "[" + index
 		}
 		return invalid(api, "%s", request.Reason)
+	case errors.As(err, &long) && long.Pooled:
+		return &refusal{
+			reason: metrics.ContextLength, kind: "invalid_request_error", code: "context_length_exceeded", param: promptFields[x.rt.op],
+			message: fmt.Sprintf("this model reads texts of at most %d tokens, the request has one of %d; shorten it", long.Context, long.PromptTokens),
+		}
 	case errors.As(err, &long):
 		atLeast := ""
 		if long.AtLeast {
@@ -102,6 +111,12 @@ func (x *exchange) refused(err error) *refusal {
 		}
 	case errors.As(err, &pages):
 		return invalid("", "the request needs %d KV pages and the server has %d; shorten it or ask for fewer tokens or choices", pages.Need, pages.Have)
+	case errors.Is(err, engine.ErrNoText):
+		return invalid("model", "embeds or ranks texts and generates none; use /v1/embeddings or /v1/rerank")
+	case errors.Is(err, engine.ErrNoEmbeddings):
+		return invalid("model", "gives no embeddings")
+	case errors.Is(err, engine.ErrNoRanking):
+		return invalid("model", "neither ranks nor embeds texts")
 	case errors.Is(err, engine.ErrNoChat):
 		return invalid("messages", "this model has no chat template; use /v1/completions")
 	case errors.As(err, &queue):

@@ -77,8 +77,8 @@ type Model interface {
 type Runner interface {
 	// CopyPages copies whole pages within the cache, in order.
 	CopyPages(copies []PageCopy)
-	// Run computes the batch and writes one row of Program.Vocab logits for
-	// each entry of b.Logits, in order. A warm call allocates nothing.
+	// Run computes the batch and writes one row of Program.OutWidth values, the
+	// logits or an embedding, for each entry of b.Logits, in order. A warm call allocates nothing.
 	Run(b *prog.Batch, logits []float32) error
 	Close() error
 }

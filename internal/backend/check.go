@@ -37,7 +37,7 @@ func CheckBatch(p *prog.Program, l Limits, b *prog.Batch, logits []float32) erro
 	c.in("slots of the batch", len(b.Slots), rows, rows)
 	c.in("sequence starts of the batch", len(b.SeqStart), seqs+1, seqs+1)
 	c.in("rows of the batch that want logits", len(b.Logits), 0, l.LogitRows)
-	c.in("logits", len(logits), len(b.Logits)*p.Vocab, math.MaxInt)
+	c.in("logits", len(logits), len(b.Logits)*p.OutWidth(), math.MaxInt)
 	c.in("pages in a row of the table", b.Stride, 1, math.MaxInt32)
 	if c.failed {
 		return c.fault()
@@ -47,6 +47,9 @@ func CheckBatch(p *prog.Program, l Limits, b *prog.Batch, logits []float32) erro
 	c.in("last sequence start", int(b.SeqStart[seqs]), rows, rows)
 	for s := 0; s < seqs && !c.failed; s++ {
 		c.sequence(l, b, s)
+		if p.Atomic {
+			c.whole(b, s)
+		}
 	}
 	for _, t := range b.Tokens {
 		c.in("token id", int(t), 0, p.Vocab-1)
@@ -81,6 +84,15 @@ func (c *limitCheck) sequence(l Limits, b *prog.Batch, s int) {
 		}
 		slot := int(table[pos/l.PageSize])*l.PageSize + pos%l.PageSize
 		c.in("slot", int(b.Slots[r]), slot, slot)
+	}
+}
+
+// whole checks that all of sequence s of an atomic program is in the step.
+func (c *limitCheck) whole(b *prog.Batch, s int) {
+	rows := int(b.SeqStart[s+1] - b.SeqStart[s])
+	c.in("rows of a sequence that can't be cut", rows, int(b.CtxLen[s]), int(b.CtxLen[s]))
+	for r := 0; r < rows && !c.failed; r++ {
+		c.in("position in a sequence that can't be cut", int(b.Pos[int(b.SeqStart[s])+r]), r, r)
 	}
 }
 

@@ -118,3 +118,28 @@ func TestRows(t *testing.T) {
 		}
 	}
 }
+
+func TestRowsOfVector(t *testing.T) {
+	w := prog.Weight{Tensor: "w", Kind: prog.Vector, Rows: 1, Cols: 3, FromRow: 2}
+	good := Tensor{Name: "w", Type: quant.F16, Rows: 2, Cols: 4, Data: make([]byte, 16)}
+	good.Data[4] = 7
+	f, values, err := Rows(w, good)
+	if err != nil || f.Type != quant.F16 || len(values) != 6 || values[0] != 7 {
+		t.Fatalf("Rows = %v, %d bytes, %v", f.Name, len(values), err)
+	}
+	for what, edit := range map[string]func(*prog.Weight, *Tensor){
+		"values 6 to 9 are wanted": func(w *prog.Weight, _ *Tensor) { w.FromRow = 6 },
+		"values -1 to 2":           func(w *prog.Weight, _ *Tensor) { w.FromRow = -1 },
+		"values 2 to 2":            func(w *prog.Weight, _ *Tensor) { w.Cols = 0 },
+		"blocks of 32":             func(w *prog.Weight, x *Tensor) { x.Type, x.Cols = quant.Q8_0, 32 },
+		"9 bytes are too few":      func(_ *prog.Weight, x *Tensor) { x.Data = x.Data[:9] },
+	} {
+		w, x := w, good
+		edit(&w, &x)
+		_, _, err := Rows(w, x)
+		var fault *TensorError
+		if !errors.As(err, &fault) || !strings.Contains(err.Error(), what) {
+			t.Errorf("got %v, want a TensorError with %q", err, what)
+		}
+	}
+}

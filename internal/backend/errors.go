@@ -30,15 +30,20 @@ func (e *TensorError) Error() string {
 	return fmt.Sprintf("backend: tensor %q (%v): %s", e.Tensor, e.Type, e.What)
 }
 
-// Rows cuts the rows of a weight out of its tensor and finds the format. The
-// rows' bytes are only valid as long as t.Data is. Safe for concurrent use.
+// Rows cuts the rows of a weight, or the values of a vector, out of its tensor
+// and finds the format. Of a stack it is those of all its parts. The bytes are only valid as long as t.Data is. Safe for
+// concurrent use.
 func Rows(w prog.Weight, t Tensor) (quant.Format, []byte, error) {
+	w = w.Flat()
 	fail := func(format string, args ...any) (quant.Format, []byte, error) {
 		return quant.Format{}, nil, &TensorError{Tensor: w.Tensor, Type: t.Type, What: fmt.Sprintf(format, args...)}
 	}
 	f, ok := quant.Lookup(t.Type)
 	if !ok {
 		return fail("this is no format of weights that is supported; convert the file to another one, q8_0 say")
+	}
+	if w.Kind == prog.Vector {
+		return values(w, t, f, fail)
 	}
 	if t.Cols != w.Cols || w.FromRow < 0 || w.Rows < 1 || w.FromRow > t.Rows-w.Rows {
 		return fail("rows %d to %d of %d columns are wanted, it is %d×%d", w.FromRow, w.FromRow+w.Rows, w.Cols, t.Rows, t.Cols)
@@ -51,4 +56,19 @@ func Rows(w prog.Weight, t Tensor) (quant.Format, []byte, error) {
 		return fail("%d bytes are too few for %d rows of %d bytes", len(t.Data), t.Rows, row)
 	}
 	return f, t.Data[w.FromRow*row : (w.FromRow+w.Rows)*row], nil
+}
+
+// values is Rows for a vector: a run of the tensor's values, whatever its rows.
+func values(w prog.Weight, t Tensor, f quant.Format, fail func(string, ...any) (quant.Format, []byte, error)) (quant.Format, []byte, error) {
+	if all := int64(t.Rows) * int64(t.Cols); w.FromRow < 0 || w.Cols < 1 || int64(w.FromRow) > all-int64(w.Cols) {
+		return fail("values %d to %d are wanted, it is %d×%d", w.FromRow, w.FromRow+w.Cols, t.Rows, t.Cols)
+	}
+	if t.Cols%f.BlockElems != 0 || w.FromRow%f.BlockElems != 0 || w.Cols%f.BlockElems != 0 {
+		return fail("values %d to %d are wanted, the format has blocks of %d", w.FromRow, w.FromRow+w.Cols, f.BlockElems)
+	}
+	from, to := w.FromRow/f.BlockElems*f.BlockBytes, (w.FromRow+w.Cols)/f.BlockElems*f.BlockBytes
+	if to > len(t.Data) {
+		return fail("%d bytes are too few for %d values", len(t.Data), w.FromRow+w.Cols)
+	}
+	return f, t.Data[from:to], nil
 }

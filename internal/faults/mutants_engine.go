@@ -107,4 +107,7 @@ var engineMutants = []mutant{
 	{"Law2-refused", "a request that found the queue full counts as admitted",
 		"sched/add.go", "\t\ts.stats.Rejected.QueueFull++\n", "\t\ts.stats.Admitted++\n",
 		"engine", "TestBooksBalanceAtEveryScrape"},
+	{"ATOMIC", "what a text computed that looks both ways is kept for texts that begin alike",
+		"sched/admit.go", "return !q.Atomic && !s.limits.NoPrefixCache", "return !s.limits.NoPrefixCache",
+		"sched", "TestAtomicWhole"},
 }

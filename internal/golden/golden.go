@@ -15,9 +15,16 @@ import (
 // Safe for concurrent use.
 func Dir(t testing.TB) string {
 	t.Helper()
-	root := Root(t)
-	dir := filepath.Join(filepath.Dir(root), "shared", "golden")
-	if _, err := os.Stat(dir); err != nil {
+	beside := func(root string) string { return filepath.Join(filepath.Dir(root), "shared", "golden") }
+	dir := beside(Root(t))
+	_, err := os.Stat(dir)
+	if err != nil { // of a module inside another one it lies beside the outer one
+		if outer := above(filepath.Dir(Root(t))); outer != "" {
+			dir = beside(outer)
+			_, err = os.Stat(dir)
+		}
+	}
+	if err != nil {
 		if os.Getenv("PADDOCK_GOLDEN") == "required" {
 			t.Fatalf("golden data is required and not present beside the checkout: %v", err)
 		}
@@ -34,13 +41,22 @@ func Root(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	root := above(dir)
+	if root == "" {
+		t.Fatal("golden: no go.mod above the working directory")
+	}
+	return root
+}
+
+// above is the nearest folder from dir upwards that holds a go.mod; "": none does.
+func above(dir string) string {
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 			return dir
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			t.Fatal("golden: no go.mod above the working directory")
+			return ""
 		}
 		dir = parent
 	}

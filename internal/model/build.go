@@ -11,13 +11,13 @@ import (
 type builder struct {
 	file  file
 	prog  *prog.Program
-	used  map[string]prog.WeightID
+	used  map[cutKey]prog.WeightID
 	faced map[string]bool // tensors that the lowering has read or knowingly ignores
 	err   error
 }
 
 func newBuilder(f file, arch string) *builder {
-	return &builder{file: f, prog: &prog.Program{Arch: arch}, used: map[string]prog.WeightID{}, faced: map[string]bool{}}
+	return &builder{file: f, prog: &prog.Program{Arch: arch}, used: map[cutKey]prog.WeightID{}, faced: map[string]bool{}}
 }
 
 func (b *builder) fail(err error) {
@@ -57,15 +57,36 @@ func (b *builder) optional(name string, n int) prog.WeightID {
 	return b.vector(name, n)
 }
 
+// slice adds rows from..from+rows of a tensor of all rows: one matrix of a fused
+// tensor.
+func (b *builder) slice(name string, from, rows, all, cols int) prog.WeightID {
+	return b.cut(prog.Weight{Tensor: name, Kind: prog.Matrix, Rows: rows, Cols: cols, FromRow: from}, all)
+}
+
+// cutKey is a part of a tensor.
+type cutKey struct {
+	tensor string
+	from   int
+}
+
 // weight adds w once: a tied embedding is one weight that two ops name.
-func (b *builder) weight(w prog.Weight) prog.WeightID {
-	if id, ok := b.used[w.Tensor]; ok {
+func (b *builder) weight(w prog.Weight) prog.WeightID { return b.cut(w, w.Rows) }
+
+// cut is weight for a part of a tensor that has all rows, or all values where it
+// is a vector.
+func (b *builder) cut(w prog.Weight, all int) prog.WeightID {
+	key := cutKey{w.Tensor, w.FromRow}
+	if id, ok := b.used[key]; ok {
 		return id
 	}
-	b.face(w.Tensor, w.Rows, w.Cols)
+	if w.Kind == prog.Vector {
+		b.face(w.Tensor, 1, max(all, w.Cols))
+	} else {
+		b.face(w.Tensor, all, w.Cols)
+	}
 	id := prog.WeightID(len(b.prog.Weights))
 	b.prog.Weights = append(b.prog.Weights, w)
-	b.used[w.Tensor] = id
+	b.used[key] = id
 	return id
 }
 

@@ -1,40 +1,66 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 
 	"github.com/paddock-go/paddock/internal/prog"
 )
 
-// Spec is what a decoder's metadata says, checked against bounds and against
-// the tensors. It is plain data.
-type Spec struct {
-	Arch    string
-	Name    string // general.name, may be empty
-	Layers  int
-	Embd    int // width of the residual stream
-	FFN     int // width between gate and down
-	Heads   int // query heads
-	KVHeads int // key-value heads; divides Heads
-	HeadDim int
-	Vocab   int
-	Context int // longest context in tokens that the file states
-	Eps     float32
-	Tied    bool // the output matrix is the embedding
-}
-
 // decoder says in what an architecture differs from the usual block
 //
-//	x ─┬─ norm ─ q,k,v ─ (head norm) ─ rope ─ attend ─ out ─(+)─┬─ norm ─ gate,up ─ silu× ─ down ─(+)─
+//	x ─┬─ norm ─ q,k,v ─ (head norm) ─ rope ─ attend ─ out ─(+)─┬─ norm ─ gate,up ─ act× ─ down ─(+)─
 //	   └──────────────────────────────────────────────────────┘ └────────────────────────────────┘
+//
+// The zero value is that block, with RMS norms, SiLU and no biases.
 type decoder struct {
-	order     prog.PairOrder
-	qkvBias   need
-	otherBias need // of the attention's output and of the three feed-forward matrices
-	headNorm  bool // RMS norm of each head's query and key before they rotate
-	factors   bool // may bring rotary factors in rope_freqs.weight
+	order    prog.PairOrder
+	norm     prog.NormKind
+	norms    placement
+	normBias bool
+	qkvBias  need
+	outBias  need // of the attention's output
+	ffnBias  need
+	headBias need
+	qkNorm   qkNorm
+	parallel bool   // attention and feed-forward both take the first norm's output
+	outNorm  string // the name of the last norm, if not output_norm
+	ffnNorm  string // the name of the norm before the feed-forward, if not ffn_norm
+	act      prog.Act
+	ungated  bool // the feed-forward is up ─ act ─ down
+	fusedUp  bool // gate and up may be one matrix, ffn_up, the gate first
+	factors  bool // may bring rotary factors in rope_freqs.weight
+	experts  bool // may say that it has experts
+
+	// read takes the keys that this architecture has of its own and changes the
+	// traits; nil: none.
+	read func(k *keys, t *traits)
+	// attend and feed write one half of layer l in place of the usual one: attend
+	// from in to the buffer that w.att names, feed from in to the returned buffer,
+	// which is added to the stream. nil: the usual one.
+	attend  func(w *stream, l int, in prog.BufID)
+	attends func(w *stream, l int) bool // layers that attend writes, and outName closes; nil: all
+	outName string                      // of the product behind attend, if not attn_output
+	feed    func(w *stream, l int, in prog.BufID) prog.BufID
 }
+
+// placement says where a block's norms stand.
+type placement uint8
+
+const (
+	before placement = iota // of the input of attention and feed-forward
+	after                   // of their outputs
+	around                  // both
+)
+
+// qkNorm says what of queries and keys is normalised before it rotates.
+type qkNorm uint8
+
+const (
+	noQKNorm qkNorm = iota
+	eachHead        // each head by itself, one weight for all
+	allHeads        // the whole row
+)
 
 // need says whether a tensor belongs to an architecture.
 type need uint8
@@ -48,22 +74,23 @@ const (
 // lower reads the metadata and writes the program.
 func (d decoder) lower(f file, arch string) (*Model, error) {
 	b := newBuilder(f, arch)
-	m := &keys{file: f, arch: arch}
-	s := readSpec(m)
-	rope := readRope(m, s)
-	if m.err != nil {
-		return nil, m.err
+	k := &keys{file: f, arch: arch}
+	t := readTraits(k, &d)
+	if k.err != nil {
+		return nil, k.err
 	}
-	// The query matrix of the first layer proves heads × head dim, so that
-	// nothing below is larger than what the file really holds.
-	b.face("blk.0.attn_q.weight", s.Heads*s.HeadDim, s.Embd)
-	if d.factors && b.has(ropeFactors) {
-		b.readFactors(rope)
+	w := newStream(b, &d, t)
+	w.prove()
+	if d.factors {
+		b.readFactors(t.rope, cmp.Or(f.context, t.Context))
+	}
+	if t.rope.scaling == ropeLongRoPE && t.rope.factors == nil {
+		b.fail(&KeyError{Key: k.name("rope.scaling.type"), Value: string(ropeLongRoPE), Bound: "of a file with the tensors " + longFactors + " and " + shortFactors, Err: ErrUnsupported})
 	}
 	if b.err != nil {
 		return nil, b.err
 	}
-	d.write(b, s, rope.lower(d.order))
+	w.write()
 	b.strangers()
 	if b.err != nil {
 		return nil, b.err
@@ -71,128 +98,72 @@ func (d decoder) lower(f file, arch string) (*Model, error) {
 	if err := b.prog.Check(); err != nil {
 		return nil, fmt.Errorf("model: %s: %w", arch, err)
 	}
-	return &Model{Spec: *s, Program: b.prog}, nil
+	return &Model{Spec: *t.Spec, Program: b.prog}, nil
 }
 
 // write lowers the layers. The last layer keeps only the rows that want logits
 // once its attention is done: what follows acts on each row alone, so the bits
 // are the same, and most rows of a prompt skip the feed-forward there.
-func (d decoder) write(b *builder, s *Spec, rope prog.Rope) {
-	p := b.prog
-	p.Vocab, p.Embd, p.Context = s.Vocab, s.Embd, s.Context
-	qWidth, kvWidth := s.Heads*s.HeadDim, s.KVHeads*s.HeadDim
-
-	w := &width{b: b, rows: prog.TokenRows, s: s}
-	x, h := b.buf("x", s.Embd, prog.TokenRows), b.buf("h", s.Embd, prog.TokenRows)
-	q, k := b.buf("q", qWidth, prog.TokenRows), b.buf("k", kvWidth, prog.TokenRows)
-	v, att := b.buf("v", kvWidth, prog.TokenRows), b.buf("att", qWidth, prog.TokenRows)
-	w.x, w.h, w.att = x, h, att
-
+func (w *stream) write() {
+	b, s, d := w.b, w.Spec, w.d
+	b.prog.Vocab, b.prog.Embd, b.prog.Context = s.Vocab, s.Embd, s.Context
+	w.ropes = [2]prog.Rope{w.rope.lower(d.order), w.local.lower(d.order)}
 	embd := b.matrix("token_embd.weight", s.Vocab, s.Embd)
-	b.op(prog.Embed{Out: x, W: embd, Scale: 1})
+	e := prog.Embed{Out: w.x, W: embd, Scale: w.embedScale, Pos: prog.NoWeight, Type: prog.NoWeight}
+	if w.positions {
+		e.Pos = b.matrix("position_embd.weight", s.Context, s.Embd)
+	}
+	b.op(e)
 	for l := range s.Layers {
-		name := func(part string) string { return fmt.Sprintf("blk.%d.%s", l, part) }
-		p.KV = append(p.KV, prog.KVLayer{Heads: s.KVHeads, KeyDim: s.HeadDim, ValueDim: s.HeadDim})
-
-		w.norm(name("attn_norm.weight"), l > 0)
-		b.op(prog.Linear{In: h, Parts: []prog.LinearPart{
-			w.part(q, name("attn_q"), qWidth, s.Embd, d.qkvBias),
-			w.part(k, name("attn_k"), kvWidth, s.Embd, d.qkvBias),
-			w.part(v, name("attn_v"), kvWidth, s.Embd, d.qkvBias),
-		}})
-		ra := prog.RopeAppend{Q: q, K: k, V: v, KV: l, Heads: s.Heads, KVHeads: s.KVHeads, HeadDim: s.HeadDim,
-			QNorm: prog.NoWeight, KNorm: prog.NoWeight, NormEps: s.Eps, Rope: rope}
-		if d.headNorm {
-			ra.QNorm = b.vector(name("attn_q_norm.weight"), s.HeadDim)
-			ra.KNorm = b.vector(name("attn_k_norm.weight"), s.HeadDim)
+		in := w.input(l, "attn_norm")
+		w.attention(l, in)
+		if l == s.Layers-1 && w.pool != poolMean {
+			in = w.take(in)
 		}
-		b.op(ra)
-		b.op(prog.Attend{Q: q, Out: att, KV: l, Heads: s.Heads, KVHeads: s.KVHeads, HeadDim: s.HeadDim,
-			Scale: float32(1 / math.Sqrt(float64(s.HeadDim)))})
-		if l == s.Layers-1 {
-			w.take()
+		sum := w.buf("sum", s.Embd)
+		b.op(prog.Linear{In: w.att, Parts: []prog.LinearPart{w.part(sum, w.outName(l), s.Embd, b.prog.Bufs[w.att].Width, d.outBias)}})
+		w.output(l, "post_attention_norm", sum)
+		if !d.parallel {
+			in = w.input(l, d.ffnNormName())
 		}
-		b.op(prog.Linear{In: w.att, Parts: []prog.LinearPart{w.part(w.add(), name("attn_output"), s.Embd, qWidth, d.otherBias)}})
-		w.norm(name("ffn_norm.weight"), true)
-		gate, up := w.ffn()
-		b.op(prog.Linear{In: w.h, Parts: []prog.LinearPart{
-			w.part(gate, name("ffn_gate"), s.FFN, s.Embd, d.otherBias),
-			w.part(up, name("ffn_up"), s.FFN, s.Embd, d.otherBias),
-		}})
-		b.op(prog.GateMul{Gate: gate, Up: up, Out: gate, Act: prog.SiLU})
-		b.op(prog.Linear{In: gate, Parts: []prog.LinearPart{w.part(w.add(), name("ffn_down"), s.Embd, s.FFN, d.otherBias)}})
+		w.output(l, "post_ffw_norm", w.feedForward(l, in))
 	}
-	w.norm("output_norm.weight", true)
-	head := embd
+	h := w.normed(d.outputNormName())
+	if w.pool != poolNone {
+		b.poolDecoder(h, w.pool, s)
+		return
+	}
+	head := prog.Head{In: h, W: embd, Bias: prog.NoWeight, Scale: w.logitScale, Cap: w.logitCap}
 	if !s.Tied {
-		head = b.matrix("output.weight", s.Vocab, s.Embd)
+		p := w.part(prog.NoBuf, "output", s.Vocab, s.Embd, d.headBias)
+		head.W, head.Bias = p.W, p.Bias
 	}
-	b.op(prog.Head{In: w.h, W: head, Bias: prog.NoWeight})
+	b.op(head)
 }
 
-// width is the set of buffers that the residual stream runs through: first one
-// row a token, after take one row for each row that wants logits.
-type width struct {
-	b       *builder
-	s       *Spec
-	rows    prog.RowKind
-	x, h    prog.BufID
-	att     prog.BufID
-	sum     prog.BufID // what the next norm adds to x
-	gate    prog.BufID
-	up      prog.BufID
-	haveAdd bool
-	haveFFN bool
-}
-
-// take moves the stream to the rows that want logits.
-func (w *width) take() {
-	b := w.b
-	x, att := b.buf("x.out", w.s.Embd, prog.LogitRows), b.buf("att.out", w.s.Heads*w.s.HeadDim, prog.LogitRows)
-	b.op(prog.TakeRows{In: w.att, Out: att})
-	b.op(prog.TakeRows{In: w.x, Out: x})
-	h := b.buf("h.out", w.s.Embd, prog.LogitRows)
-	*w = width{b: b, s: w.s, rows: prog.LogitRows, x: x, h: h, att: att}
-}
-
-func (w *width) suffix(name string) string {
-	if w.rows == prog.LogitRows {
-		return name + ".out"
+func (d *decoder) outputNormName() string {
+	if d.outNorm != "" {
+		return d.outNorm
 	}
-	return name
+	return "output_norm"
 }
 
-// add is the buffer whose values the next norm adds to the stream.
-func (w *width) add() prog.BufID {
-	if !w.haveAdd {
-		w.sum, w.haveAdd = w.b.buf(w.suffix("sum"), w.s.Embd, w.rows), true
-	}
-	return w.sum
+// own tells whether the architecture writes the first half of layer l itself.
+func (w *stream) own(l int) bool {
+	return w.d.attend != nil && (w.d.attends == nil || w.d.attends(w, l))
 }
 
-func (w *width) ffn() (gate, up prog.BufID) {
-	if !w.haveFFN {
-		w.gate, w.up, w.haveFFN = w.b.buf(w.suffix("gate"), w.s.FFN, w.rows), w.b.buf(w.suffix("up"), w.s.FFN, w.rows), true
+// outName is the matrix behind the first half of layer l.
+func (w *stream) outName(l int) string {
+	if w.d.outName != "" && w.own(l) {
+		return w.name(l, w.d.outName)
 	}
-	return w.gate, w.up
+	return w.name(l, "attn_output")
 }
 
-func (w *width) norm(weight string, add bool) {
-	n := prog.Norm{In: w.x, Out: w.h, Add: prog.NoBuf, W: w.b.vector(weight, w.s.Embd), Bias: prog.NoWeight, Norm: prog.RMS, Eps: w.s.Eps}
-	if add {
-		n.Add = w.add()
+func (d *decoder) ffnNormName() string {
+	if d.ffnNorm != "" {
+		return d.ffnNorm
 	}
-	w.b.op(n)
-}
-
-// part is one matrix of a Linear with its bias, where the architecture has one.
-func (w *width) part(out prog.BufID, name string, rows, cols int, bias need) prog.LinearPart {
-	p := prog.LinearPart{Out: out, W: w.b.matrix(name+".weight", rows, cols), Bias: prog.NoWeight}
-	switch bias {
-	case maybe:
-		p.Bias = w.b.optional(name+".bias", rows)
-	case required:
-		p.Bias = w.b.vector(name+".bias", rows)
-	}
-	return p
+	return "ffn_norm"
 }

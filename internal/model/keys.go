@@ -74,6 +74,41 @@ func (k *keys) positiveOr(key string, absent float32) float32 {
 	return k.positive(key)
 }
 
+// numberOr reads a finite float, zero and below included.
+func (k *keys) numberOr(key string, absent float32) float32 {
+	name := k.name(key)
+	v, err := k.file.Float32Or(name, absent)
+	if err != nil {
+		if k.err == nil {
+			k.err = fmt.Errorf("model: %w", err)
+		}
+		return absent
+	}
+	if v-v != 0 {
+		k.fail(name, v, "a finite number", nil)
+		return absent
+	}
+	return v
+}
+
+// base reads the base of a rotation.
+func (k *keys) base(key string, absent float32) float32 {
+	v := k.positiveOr(key, absent)
+	if k.err == nil && v <= 1 {
+		k.fail(k.name(key), v, "above 1", nil)
+	}
+	return v
+}
+
+// flagOr reads a bool.
+func (k *keys) flagOr(key string, absent bool) bool {
+	v, err := k.file.BoolOr(k.name(key), absent)
+	if err != nil && k.err == nil {
+		k.err = fmt.Errorf("model: %w", err)
+	}
+	return v
+}
+
 // text reads a string, empty where the key is not there.
 func (k *keys) text(name string) string {
 	v, err := k.file.StringOr(name, "")
@@ -92,8 +127,12 @@ func (k *keys) refuse(key, bound string) {
 	}
 }
 
-// file adds to a GGUF file how a model sees tensors: rows of columns.
-type file struct{ *gguf.File }
+// file adds to a GGUF file how a model sees tensors, rows of columns, and the
+// context that it is opened for.
+type file struct {
+	*gguf.File
+	context int // tokens
+}
 
 // shape returns outputs and inputs: all dimensions but the first multiplied,
 // and the first. The reader has checked the product against the file's size.

@@ -4,7 +4,14 @@ import "github.com/paddock-go/paddock/internal/prog"
 
 // lowerLlama lowers Llama 1 to 3 and what shares its files: Mistral, SmolLM,
 // TinyLlama and others. Their query and key rows are stored so that the pairs
-// that rotate are neighbours.
+// that rotate are neighbours. Mixtral is Llama with experts.
 func lowerLlama(f file, arch string) (*Model, error) {
-	return decoder{order: prog.Interleaved, qkvBias: maybe, otherBias: maybe, factors: true}.lower(f, arch)
+	return decoder{order: prog.Interleaved, qkvBias: maybe, outBias: maybe, ffnBias: maybe, factors: true,
+		experts: true, feed: (*stream).feedExperts, read: readLlama}.lower(f, arch)
+}
+
+func readLlama(k *keys, t *traits) {
+	if k.countOr("expert_count", 0, 0, maxExperts) > 0 {
+		t.moe = readExperts(k, expertSpec{norm: true}, t.FFN, 0)
+	}
 }

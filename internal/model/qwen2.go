@@ -4,5 +4,5 @@ import "github.com/paddock-go/paddock/internal/prog"
 
 // lowerQwen2 lowers Qwen 2 and 2.5: biases on query, key and value.
 func lowerQwen2(f file, arch string) (*Model, error) {
-	return decoder{order: prog.Halves, qkvBias: required, otherBias: maybe}.lower(f, arch)
+	return decoder{order: prog.Halves, qkvBias: required, outBias: maybe, ffnBias: maybe}.lower(f, arch)
 }

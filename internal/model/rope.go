@@ -14,6 +14,8 @@ const (
 	ropeNone   ropeScaling = "none"
 	ropeLinear ropeScaling = "linear" // every angle divided by the factor
 	ropeYaRN   ropeScaling = "yarn"   // slow pairs divided, fast ones kept, between them a ramp
+
+	ropeLongRoPE ropeScaling = "longrope" // each pair divided by a factor of its own, from a tensor
 )
 
 // ropeSpec is what the metadata says about rotary positions, checked.
@@ -24,10 +26,13 @@ type ropeSpec struct {
 	factor  float32   // ≥ 1 mostly; the stretch of linear and YaRN
 	factors []float32 // one divisor a pair, or nil (the tensor rope_freqs.weight)
 
+	attnFactor float32 // of the rotated values
+
+	original int // context the model was trained on
+
 	// YaRN alone.
-	original           int // context the model was trained on
 	extFactor          float32
-	attnFactor         float32
+	logMul             float32 // what the file's own magnitude took for 1; 0: none
 	betaFast, betaSlow float32
 }
 
@@ -51,15 +56,13 @@ func (s *ropeSpec) lower(order prog.PairOrder) prog.Rope {
 		r.Freqs[i], _ = g.Float32()
 		f.Mul(f, step)
 	}
-	if s.scaling == ropeYaRN {
-		r.Mag = s.yarnMag()
-	}
+	r.Mag = s.mag()
 	return r
 }
 
 // stretch applies the scaling to the frequency of pair i.
 func (s *ropeSpec) stretch(f *big.Float, i int, low, high float64) *big.Float {
-	if s.scaling == ropeNone {
+	if s.scaling == ropeNone || s.scaling == ropeLongRoPE {
 		return f
 	}
 	slow := bigNew().Quo(f, bigOf(float64(s.factor)))
@@ -93,15 +96,20 @@ func (s *ropeSpec) yarnRange() (low, high float64) {
 	return low, high
 }
 
-// yarnMag is the factor 1 + 0.1 ln(stretch) that YaRN puts on the rotated
-// values, times the file's own.
-func (s *ropeSpec) yarnMag() float32 {
-	mag := bigInt(1)
-	if s.factor > 1 {
+// mag is the file's own factor on the rotated values, times YaRN's
+// 1 + 0.1 ln(stretch), or its ratio to 1 + 0.1 × multiplier × ln(stretch) where
+// the file has such a multiplier.
+func (s *ropeSpec) mag() float32 {
+	mag := bigOf(float64(s.attnFactor))
+	if s.scaling == ropeYaRN && s.factor > 1 {
 		ln := bigLn(bigOf(float64(s.factor)))
-		mag.Add(mag, ln.Quo(ln, bigInt(10)))
+		ln.Quo(ln, bigInt(10))
+		mag.Mul(mag, bigNew().Add(bigInt(1), ln))
+		if s.logMul != 0 {
+			ln.Mul(ln, bigOf(float64(s.logMul)))
+			mag.Quo(mag, ln.Add(ln, bigInt(1)))
+		}
 	}
-	mag.Mul(mag, bigOf(float64(s.attnFactor)))
 	m, _ := mag.Float32()
 	return m
 }

@@ -19,7 +19,7 @@ type Batch struct {
 	Tables   []int32 // sequence × Stride → page
 	Stride   int
 
-	Logits []int32 // the rows that want logits, ascending
+	Logits []int32 // the rows that want logits, or of which their sequence is pooled, ascending
 }
 
 // Reset empties the batch and keeps its memory.

@@ -1,6 +1,9 @@
 package prog
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // ShapeError is the first fault of a program that does not fit together. It is
 // a fault of the lowering or of the file's metadata, never of a batch.
@@ -28,7 +31,7 @@ const maxDim = 1 << 28
 // op list that does not end in one Head. A program that passes can be executed
 // by any backend without further checks of shapes. Safe for concurrent use.
 func (p *Program) Check() error {
-	c := &checker{p: p, op: -1, written: make([]bool, len(p.Bufs))}
+	c := &checker{p: p, op: -1, written: make([]bool, len(p.Bufs)), routed: map[BufID]int{}}
 	c.program()
 	for i, op := range p.Ops {
 		if c.err != nil {
@@ -49,7 +52,8 @@ type checker struct {
 	p       *Program
 	op      int
 	kind    string
-	written []bool // buffer → some op before this one has written it
+	written []bool        // buffer → some op before this one has written it
+	routed  map[BufID]int // buffers that hold Route's choice → of how many experts
 	heads   int
 	err     error
 }
@@ -91,6 +95,7 @@ func (c *checker) program() {
 		c.intIn(name+", columns", w.Cols, 1, maxDim)
 		c.intIn(name+", first row", w.FromRow, 0, maxDim)
 		c.intIn(name+", kind", int(w.Kind), 0, int(Vector))
+		c.intIn(name+", stack", w.Stack, 0, maxDim/max(w.Rows, 1))
 		if w.Kind == Vector {
 			c.intIs(name+", rows of a vector", w.Rows, 1)
 		}
@@ -98,8 +103,9 @@ func (c *checker) program() {
 	for i, l := range p.KV {
 		name := fmt.Sprintf("kv layer %d", i)
 		c.intIn(name+", heads", l.Heads, 1, maxDim)
-		c.intIn(name+", key width", l.KeyDim, 1, maxDim)
+		c.intIn(name+", key width", l.KeyDim, 0, maxDim) // 0: a state layer
 		c.intIn(name+", value width", l.ValueDim, 1, maxDim)
+		c.intIn(name+", window", l.Window, 0, math.MaxInt32)
 	}
 }
 
@@ -142,6 +148,7 @@ func (c *checker) write(operand string, id BufID, width int, rows RowKind) {
 		return
 	}
 	c.written[id] = true
+	delete(c.routed, id)
 }
 
 // shape returns width and kind of an input buffer, so that the other operands
@@ -171,7 +178,9 @@ func (c *checker) weight(operand string, id WeightID, kind WeightKind, rows, col
 	if rows < 0 {
 		rows = w.Rows
 	}
-	if w.Kind != kind || w.Rows != rows || w.Cols != cols {
+	if w.Stack != 0 {
+		c.fail(operand, "a "+kind.String(), fmt.Sprintf("%s, a stack of %d", w.Tensor, w.Stack))
+	} else if w.Kind != kind || w.Rows != rows || w.Cols != cols {
 		c.fail(operand, fmt.Sprintf("a %s of %d×%d", kind, rows, cols),
 			fmt.Sprintf("%s, a %s of %d×%d", w.Tensor, w.Kind, w.Rows, w.Cols))
 	}
@@ -193,22 +202,28 @@ func (c *checker) rows(operand string, id WeightID) int {
 	return c.p.Weights[id].Rows
 }
 
-// kv returns the shape of a layer of the cache.
-func (c *checker) kv(layer, heads, kvHeads, headDim int) {
+// kv holds an op's heads against a layer of the cache and returns the width of
+// its values, or a fault and 1.
+func (c *checker) kv(layer, heads, kvHeads, headDim int) (valueDim int) {
 	c.intIn("heads", heads, 1, maxDim)
 	c.intIn("kv heads", kvHeads, 1, maxDim)
 	c.intIn("head dim", headDim, 1, maxDim)
 	if c.err != nil {
-		return
+		return 1
 	}
 	if heads%kvHeads != 0 {
 		c.fail("heads", fmt.Sprintf("a multiple of %d kv heads", kvHeads), fmt.Sprint(heads))
 	}
 	if layer < 0 || layer >= len(c.p.KV) {
 		c.fail("kv layer", fmt.Sprintf("0 to %d", len(c.p.KV)-1), fmt.Sprint(layer))
-		return
+		return 1
 	}
-	if want := (KVLayer{Heads: kvHeads, KeyDim: headDim, ValueDim: headDim}); c.p.KV[layer] != want {
-		c.fail("kv layer", fmt.Sprintf("%+v", want), fmt.Sprintf("%+v", c.p.KV[layer]))
+	l := c.p.KV[layer]
+	if l.Heads != kvHeads || l.KeyDim != headDim {
+		c.fail("kv layer", fmt.Sprintf("%d heads with keys of %d", kvHeads, headDim), fmt.Sprintf("%d with %d", l.Heads, l.KeyDim))
 	}
+	if l.Prefix && l.ValueDim > l.KeyDim {
+		c.fail("value width (a part of the key)", fmt.Sprintf("1 to %d", l.KeyDim), fmt.Sprint(l.ValueDim))
+	}
+	return l.ValueDim
 }

@@ -9,6 +9,11 @@ func (o Embed) check(c *checker) {
 	w := c.rows("W", o.W)
 	c.intIs("rows of W (the vocabulary)", w, c.p.Vocab)
 	c.weight("W", o.W, Matrix, -1, c.p.Embd)
+	if o.Pos != NoWeight {
+		c.weight("Pos", o.Pos, Matrix, -1, c.p.Embd)
+		c.intIn("rows of Pos (positions)", c.rows("Pos", o.Pos), c.p.Context, maxDim)
+	}
+	c.bias("Type", o.Type, c.p.Embd)
 	c.write("Out", o.Out, c.p.Embd, TokenRows)
 	c.finite("Scale", o.Scale)
 }
@@ -21,7 +26,6 @@ func (o Norm) check(c *checker) {
 		c.apart("Add", o.Add, o.In)
 		c.apart("Out", o.Out, o.Add)
 	}
-	c.apart("Out", o.Out, o.In)
 	c.weight("W", o.W, Vector, 1, width)
 	c.bias("Bias", o.Bias, width)
 	c.intIn("Norm", int(o.Norm), int(RMS), int(LayerNorm))
@@ -47,43 +51,79 @@ func (o Linear) check(c *checker) {
 }
 
 func (o RopeAppend) check(c *checker) {
-	c.kv(o.KV, o.Heads, o.KVHeads, o.HeadDim)
+	valueDim := c.kv(o.KV, o.Heads, o.KVHeads, o.HeadDim)
 	c.read("Q", o.Q, o.Heads*o.HeadDim, TokenRows)
 	c.read("K", o.K, o.KVHeads*o.HeadDim, TokenRows)
-	c.read("V", o.V, o.KVHeads*o.HeadDim, TokenRows)
 	c.apart("K", o.K, o.Q)
-	c.apart("V", o.V, o.Q)
-	c.apart("V", o.V, o.K)
+	if o.V != NoBuf {
+		c.read("V", o.V, o.KVHeads*valueDim, TokenRows)
+		c.apart("V", o.V, o.Q)
+		c.apart("V", o.V, o.K)
+	} else {
+		c.intIn("value width (a part of the key)", valueDim, 1, o.HeadDim)
+	}
+	if c.err == nil && c.p.KV[o.KV].Prefix != (o.V == NoBuf) {
+		c.fail("V", "none where the layer's values are in its keys, else a buffer", fmt.Sprintf("%d", o.V))
+	}
 	c.bias("QNorm", o.QNorm, o.HeadDim)
-	c.bias("KNorm", o.KNorm, o.HeadDim)
+	c.bias("KNorm", o.KNorm, c.normed(o))
 	if o.QNorm != NoWeight || o.KNorm != NoWeight {
 		c.epsilon("NormEps", o.NormEps)
 	}
-	c.intIn("Rope.Dim", o.Rope.Dim, 0, o.HeadDim)
-	c.intIs("Rope.Dim (2 × frequencies)", o.Rope.Dim, 2*len(o.Rope.Freqs))
-	c.intIn("Rope.Order", int(o.Rope.Order), int(Interleaved), int(Halves))
-	for i, f := range o.Rope.Freqs {
-		c.finite(fmt.Sprintf("Rope.Freqs[%d]", i), f)
-	}
-	if o.Rope.Dim > 0 {
-		c.finite("Rope.Mag", o.Rope.Mag)
+	c.rope(o.Rope, o.HeadDim)
+	if c.finite("Temp.Scale", o.Temp.Scale); o.Temp.Scale != 0 {
+		c.intIn("Temp.Every", o.Temp.Every, 1, math.MaxInt32)
 	}
 }
 
+func (c *checker) rope(r Rope, headDim int) {
+	c.intIn("Rope.Dim", r.Dim, 0, headDim)
+	c.intIn("Rope.From", r.From, 0, headDim-r.Dim)
+	c.intIs("Rope.Dim (2 × frequencies)", r.Dim, 2*len(r.Freqs))
+	c.intIn("Rope.Order", int(r.Order), int(Interleaved), int(Halves))
+	for i, f := range r.Freqs {
+		c.finite(fmt.Sprintf("Rope.Freqs[%d]", i), f)
+	}
+	if r.Dim > 0 {
+		c.finite("Rope.Mag", r.Mag)
+	}
+}
+
+// normed is how many values of a key are normalised: all, but of a key that
+// begins with its value it may be a part.
+func (c *checker) normed(o RopeAppend) int {
+	if o.V == NoBuf && o.KNorm >= 0 && int(o.KNorm) < len(c.p.Weights) {
+		return min(c.p.Weights[o.KNorm].Cols, o.HeadDim)
+	}
+	return o.HeadDim
+}
+
 func (o Attend) check(c *checker) {
-	c.kv(o.KV, o.Heads, o.KVHeads, o.HeadDim)
+	valueDim := c.kv(o.KV, o.Heads, o.KVHeads, o.HeadDim)
 	c.read("Q", o.Q, o.Heads*o.HeadDim, TokenRows)
 	c.apart("Out", o.Out, o.Q)
 	c.finite("Scale", o.Scale)
+	c.cap("Cap", o.Cap)
 	c.intIn("Window", o.Window, 0, math.MaxInt32)
-	c.write("Out", o.Out, o.Heads*o.HeadDim, TokenRows)
+	if c.err == nil && c.p.KV[o.KV].Window > 0 {
+		c.intIn("Window (of a layer that keeps a window)", o.Window, 1, c.p.KV[o.KV].Window)
+	}
+	c.bias("Sinks", o.Sinks, o.Heads)
+	c.write("Out", o.Out, o.Heads*valueDim, TokenRows)
 }
 
 func (o GateMul) check(c *checker) {
 	width, rows := c.shape("Gate", o.Gate)
 	c.read("Gate", o.Gate, width, rows)
 	c.read("Up", o.Up, width, rows)
-	c.intIn("Act", int(o.Act), int(SiLU), int(GELU))
+	c.intIn("Act", int(o.Act), int(SiLU), int(Tanh))
+	c.write("Out", o.Out, width, rows)
+}
+
+func (o Activate) check(c *checker) {
+	width, rows := c.shape("In", o.In)
+	c.read("In", o.In, width, rows)
+	c.intIn("Act", int(o.Act), int(SiLU), int(Tanh))
 	c.write("Out", o.Out, width, rows)
 }
 
@@ -92,6 +132,7 @@ func (o AddTo) check(c *checker) {
 	c.read("Dst", o.Dst, width, rows)
 	c.read("Src", o.Src, width, rows)
 	c.apart("Src", o.Src, o.Dst)
+	c.finite("Scale", o.Scale)
 }
 
 func (o TakeRows) check(c *checker) {
@@ -105,6 +146,8 @@ func (o Head) check(c *checker) {
 	c.read("In", o.In, width, LogitRows)
 	c.weight("W", o.W, Matrix, c.p.Vocab, width)
 	c.bias("Bias", o.Bias, c.p.Vocab)
+	c.finite("Scale", o.Scale)
+	c.cap("Cap", o.Cap)
 	c.heads++
 	c.intIs("place in the list (must be the last)", c.op, len(c.p.Ops)-1)
 }
@@ -112,6 +155,13 @@ func (o Head) check(c *checker) {
 func (c *checker) finite(operand string, v float32) {
 	if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
 		c.fail(operand, "a finite number", fmt.Sprint(v))
+	}
+}
+
+// cap is of a soft cap: 0 or a positive number.
+func (c *checker) cap(operand string, v float32) {
+	if v != 0 {
+		c.epsilon(operand, v)
 	}
 }
 

@@ -29,19 +29,19 @@ func tiny() *Program {
 	p.KV = []KVLayer{{Heads: 1, KeyDim: 4, ValueDim: 4}}
 	rope := Rope{Dim: 4, Freqs: []float32{1, 0.01}, Mag: 1}
 	p.Ops = []Op{
-		Embed{Out: x, W: embd, Scale: 1},
+		Embed{Out: x, W: embd, Scale: 1, Pos: NoWeight, Type: NoWeight},
 		Norm{In: x, Out: h, Add: NoBuf, W: norm, Bias: NoWeight, Eps: 1e-5},
 		Linear{In: h, Parts: []LinearPart{{q, wq, bq}, {k, wk, NoWeight}, {v, wv, NoWeight}}},
 		RopeAppend{Q: q, K: k, V: v, Heads: 2, KVHeads: 1, HeadDim: 4, QNorm: hn, KNorm: hn, NormEps: 1e-6, Rope: rope},
-		Attend{Q: q, Out: a, Heads: 2, KVHeads: 1, HeadDim: 4, Scale: 0.5, Window: 8},
+		Attend{Q: q, Out: a, Heads: 2, KVHeads: 1, HeadDim: 4, Scale: 0.5, Window: 8, Sinks: NoWeight},
 		Norm{In: x, Add: a, Out: h, W: norm, Bias: norm, Norm: LayerNorm, Eps: 1e-5},
 		Linear{In: h, Parts: []LinearPart{{g, wg, NoWeight}, {u, wu, NoWeight}}},
 		GateMul{Gate: g, Up: u, Out: g},
 		Linear{In: g, Parts: []LinearPart{{h, wd, NoWeight}}},
-		AddTo{Dst: x, Src: h},
+		AddTo{Dst: x, Src: h, Scale: 1},
 		TakeRows{In: x, Out: l},
 		Norm{In: l, Add: NoBuf, Out: m, W: norm, Bias: NoWeight, Eps: 1e-5},
-		Head{In: m, W: embd, Bias: NoWeight},
+		Head{In: m, W: embd, Bias: NoWeight, Scale: 1},
 	}
 	return p
 }
@@ -82,7 +82,9 @@ func TestCheckFaults(t *testing.T) {
 		{"embed scale", func(p *Program) { edit(p, 0, func(o *Embed) { o.Scale = nan }) }, 0, "Scale", "NaN"},
 		{"embed out", func(p *Program) { edit(p, 0, func(o *Embed) { o.Out = 3 }) }, 0, "Out", "width 8, got k of width 4"},
 		{"norm unwritten", func(p *Program) { edit(p, 1, func(o *Norm) { o.In = 5 }) }, 1, "In", "a, not yet written"},
-		{"norm in place", func(p *Program) { edit(p, 1, func(o *Norm) { o.Out = o.In }) }, 1, "Out", "twice"},
+		{"norm over its sum", func(p *Program) { edit(p, 5, func(o *Norm) { o.Out = o.Add }) }, 5, "Out", "twice"},
+		{"embed positions", func(p *Program) { edit(p, 0, func(o *Embed) { o.Pos = 0 }) }, 0, "rows of Pos (positions)", "got 10"},
+		{"embed type", func(p *Program) { edit(p, 0, func(o *Embed) { o.Type = 6 }) }, 0, "Type", "1×8, got hn"},
 		{"norm eps", func(p *Program) { edit(p, 1, func(o *Norm) { o.Eps = 0 }) }, 1, "Eps", "positive"},
 		{"norm weight", func(p *Program) { edit(p, 1, func(o *Norm) { o.W = 0 }) }, 1, "W", "a vector of 1×8, got embd"},
 		{"norm add", func(p *Program) { edit(p, 5, func(o *Norm) { o.Add = o.In }) }, 5, "Add", "twice"},
@@ -97,11 +99,29 @@ func TestCheckFaults(t *testing.T) {
 		{"rope freqs", func(p *Program) { edit(p, 3, func(o *RopeAppend) { o.Rope.Freqs = []float32{1} }) }, 3, "Rope.Dim (2 × frequencies)", "got 4"},
 		{"rope freq", func(p *Program) { edit(p, 3, func(o *RopeAppend) { o.Rope.Freqs = []float32{1, nan} }) }, 3, "Rope.Freqs[1]", "NaN"},
 		{"rope norm", func(p *Program) { edit(p, 3, func(o *RopeAppend) { o.KNorm = 1 }) }, 3, "KNorm", "1×4"},
-		{"attend shape", func(p *Program) { p.KV[0].ValueDim = 8; p.KV[0].KeyDim = 8 }, 3, "kv layer", "KeyDim:8"},
+		{"attend shape", func(p *Program) { p.KV[0].ValueDim = 8; p.KV[0].KeyDim = 8 }, 3, "kv layer", "keys of 4, got 1 with 8"},
+		{"value width", func(p *Program) { p.KV[0].ValueDim = 8 }, 3, "V", "width 8, got v of width 4"},
 		{"attend window", func(p *Program) { edit(p, 4, func(o *Attend) { o.Window = -1 }) }, 4, "Window", "got -1"},
+		{"rope from", func(p *Program) { edit(p, 3, func(o *RopeAppend) { o.Rope.From = 1 }) }, 3, "Rope.From", "got 1"},
+		{"rope temperature", func(p *Program) { edit(p, 3, func(o *RopeAppend) { o.Temp.Scale = 1 }) }, 3, "Temp.Every", "got 0"},
+		{"rope value in key", func(p *Program) {
+			p.KV[0].ValueDim = 5
+			p.KV[0].Prefix = true
+			edit(p, 3, func(o *RopeAppend) { o.V = NoBuf })
+		}, 3, "value width", "got 5"},
+		{"rope value beside one in the key", func(p *Program) { p.KV[0].Prefix = true }, 3, "V", "none where"},
+		{"rope without a value", func(p *Program) { edit(p, 3, func(o *RopeAppend) { o.V = NoBuf }) }, 3, "V", "got -1"},
+		{"attend cap", func(p *Program) { edit(p, 4, func(o *Attend) { o.Cap = -1 }) }, 4, "Cap", "positive"},
+		{"attend sinks", func(p *Program) { edit(p, 4, func(o *Attend) { o.Sinks = 6 }) }, 4, "Sinks", "1×2, got hn"},
+		{"attend beyond the layer's window", func(p *Program) { p.KV[0].Window = 7 }, 4, "Window", "1 to 7, got 8"},
+		{"kv window", func(p *Program) { p.KV[0].Window = -1 }, -1, "kv layer 0, window", "got -1"},
 		{"attend out", func(p *Program) { edit(p, 4, func(o *Attend) { o.Out = o.Q }) }, 4, "Out", "twice"},
 		{"gate width", func(p *Program) { edit(p, 7, func(o *GateMul) { o.Up = 0 }) }, 7, "Up", "width 12"},
 		{"gate act", func(p *Program) { edit(p, 7, func(o *GateMul) { o.Act = 9 }) }, 7, "Act", "got 9"},
+		{"activate act", func(p *Program) { p.Ops[7] = Activate{In: 6, Out: 6, Act: 9} }, 7, "Act", "got 9"},
+		{"activate width", func(p *Program) { p.Ops[7] = Activate{In: 6, Out: 0} }, 7, "Out", "width 12"},
+		{"add scale", func(p *Program) { edit(p, 9, func(o *AddTo) { o.Scale = nan }) }, 9, "Scale", "NaN"},
+		{"head cap", func(p *Program) { edit(p, 12, func(o *Head) { o.Cap = nan }) }, 12, "Cap", "positive"},
 		{"add itself", func(p *Program) { edit(p, 9, func(o *AddTo) { o.Src = o.Dst }) }, 9, "Src", "twice"},
 		{"take rows", func(p *Program) { edit(p, 10, func(o *TakeRows) { o.Out = 1 }) }, 10, "Out", "logit rows, got h of token rows"},
 		{"mixed rows", func(p *Program) { edit(p, 11, func(o *Norm) { o.Add = 0 }) }, 11, "Add", "logit rows, got x of token rows"},
@@ -140,6 +160,33 @@ func TestString(t *testing.T) {
 		"take_rows l = x",
 		"head m: logits = embd",
 		"r0: dim 4, interleaved, mag 1, freqs [1 0.01]",
+	} {
+		if !strings.Contains(s, want) {
+			t.Errorf("printout lacks %q:\n%s", want, s)
+		}
+	}
+}
+
+// TestStringMore prints what few models use.
+func TestStringMore(t *testing.T) {
+	p := tiny()
+	p.KV[0].Window = 9
+	edit(p, 0, func(o *Embed) { o.Pos, o.Type = 0, 1 })
+	edit(p, 3, func(o *RopeAppend) { o.Rope.From, o.V, o.Temp = 2, NoBuf, Temperature{0.5, 16} })
+	edit(p, 4, func(o *Attend) { o.Both, o.Cap, o.Sinks = true, 30, 5 })
+	p.Ops[7] = Activate{In: 6, Out: 6, Act: GELU}
+	edit(p, 9, func(o *AddTo) { o.Scale = 0.25 })
+	edit(p, 12, func(o *Head) { o.Scale, o.Cap = 2, 20 })
+	s := p.String()
+	for _, want := range []string{
+		"0: 1 heads, key 4, value 4, window 9",
+		"0 embed x = 1 × embd + embd + norm",
+		"rope_append q, k, key's beginning to kv 0: 2/1 heads × 4, rope r0, q norm hn, k norm hn, eps 1e-06, q × 1 + 0.5 ln(1 + ⌊pos/16⌋)",
+		"scale 0.5, cap 30, window 8, both ways, sinks bq",
+		"activate g = gelu(g)",
+		"add_to x += 0.25 × h",
+		"head m: logits = 2 × embd, cap 20",
+		"r0: dim 4 from 2, interleaved",
 	} {
 		if !strings.Contains(s, want) {
 			t.Errorf("printout lacks %q:\n%s", want, s)

@@ -20,7 +20,7 @@ func (p *Program) BufferBytes(tokenRows, logitRows int) int64 {
 func (p *Program) KVValues() int64 {
 	var n int64
 	for _, l := range p.KV {
-		n += int64(l.Heads) * int64(l.KeyDim+l.ValueDim)
+		n += int64(l.Heads) * int64(l.KeyDim+l.OwnValues())
 	}
 	return n
 }

@@ -35,8 +35,11 @@ func (o PairOrder) String() string {
 }
 
 func (a Act) String() string {
-	if a == GELU {
+	switch a {
+	case GELU:
 		return "gelu"
+	case Tanh:
+		return "tanh"
 	}
 	return "silu"
 }
@@ -46,7 +49,11 @@ func (a Act) String() string {
 // and named r0, r1, …. Safe for concurrent use.
 func (p *Program) String() string {
 	w := &printer{p: p}
-	w.line("program %s: vocab %d, embd %d, context %d", p.Arch, p.Vocab, p.Embd, p.Context)
+	atomic := ""
+	if p.Atomic {
+		atomic = ", atomic"
+	}
+	w.line("program %s: vocab %d, embd %d, context %d%s", p.Arch, p.Vocab, p.Embd, p.Context, atomic)
 	w.line("buffers")
 	for i, b := range p.Bufs {
 		w.line("  %d %s: %s rows × %d", i, b.Name, b.Rows, b.Width)
@@ -57,11 +64,18 @@ func (p *Program) String() string {
 		if t.FromRow != 0 {
 			from = fmt.Sprintf(" from row %d", t.FromRow)
 		}
+		if t.Stack != 0 {
+			from = fmt.Sprintf(" × %d", t.Stack) + from
+		}
 		w.line("  %d %s: %s %d×%d%s", i, t.Tensor, t.Kind, t.Rows, t.Cols, from)
 	}
 	w.line("kv")
 	for i, l := range p.KV {
-		w.line("  %d: %d heads, key %d, value %d", i, l.Heads, l.KeyDim, l.ValueDim)
+		prefix := ""
+		if l.Prefix {
+			prefix = " of the key"
+		}
+		w.line("  %d: %d heads, key %d, value %d%s%s", i, l.Heads, l.KeyDim, l.ValueDim, prefix, window(l.Window))
 	}
 	w.line("ops")
 	for i, op := range p.Ops {
@@ -71,7 +85,11 @@ func (p *Program) String() string {
 		w.line("ropes")
 	}
 	for i, r := range w.ropes {
-		w.line("  r%d: dim %d, %s, mag %v, freqs %v", i, r.Dim, r.Order, r.Mag, r.Freqs)
+		from := ""
+		if r.From != 0 {
+			from = fmt.Sprintf(" from %d", r.From)
+		}
+		w.line("  r%d: dim %d%s, %s, mag %v, freqs %v", i, r.Dim, from, r.Order, r.Mag, r.Freqs)
 	}
 	return w.String()
 }
@@ -90,7 +108,7 @@ func (w *printer) op(op Op) string {
 	head := op.Kind() + " "
 	switch o := op.(type) {
 	case Embed:
-		return head + fmt.Sprintf("%s = %v × %s", w.buf(o.Out), o.Scale, w.weight(o.W))
+		return head + fmt.Sprintf("%s = %v × %s%s%s", w.buf(o.Out), o.Scale, w.weight(o.W), w.bias(o.Pos), w.bias(o.Type))
 	case Norm:
 		add := ""
 		if o.Add != NoBuf {
@@ -114,25 +132,72 @@ func (w *printer) op(op Op) string {
 		if norms != "" {
 			norms += fmt.Sprintf(", eps %v", o.NormEps)
 		}
-		return head + fmt.Sprintf("%s, %s, %s to kv %d: %d/%d heads × %d, %s%s", w.buf(o.Q), w.buf(o.K), w.buf(o.V), o.KV,
+		if o.Temp.Scale != 0 {
+			norms += fmt.Sprintf(", q × 1 + %v ln(1 + ⌊pos/%d⌋)", o.Temp.Scale, o.Temp.Every)
+		}
+		value := "key's beginning"
+		if o.V != NoBuf {
+			value = w.buf(o.V)
+		}
+		return head + fmt.Sprintf("%s, %s, %s to kv %d: %d/%d heads × %d, %s%s", w.buf(o.Q), w.buf(o.K), value, o.KV,
 			o.Heads, o.KVHeads, o.HeadDim, w.rope(o.Rope), norms)
 	case Attend:
-		window := ""
-		if o.Window > 0 {
-			window = fmt.Sprintf(", window %d", o.Window)
+		more := softcap(o.Cap) + window(o.Window)
+		if o.Both {
+			more += ", both ways"
+		}
+		if o.Sinks != NoWeight {
+			more += ", sinks " + w.weight(o.Sinks)
 		}
 		return head + fmt.Sprintf("%s = %s over kv %d: %d/%d heads × %d, scale %v%s", w.buf(o.Out), w.buf(o.Q), o.KV,
-			o.Heads, o.KVHeads, o.HeadDim, o.Scale, window)
+			o.Heads, o.KVHeads, o.HeadDim, o.Scale, more)
 	case GateMul:
 		return head + fmt.Sprintf("%s = %s(%s) × %s", w.buf(o.Out), o.Act, w.buf(o.Gate), w.buf(o.Up))
+	case Activate:
+		return head + fmt.Sprintf("%s = %s(%s)", w.buf(o.Out), o.Act, w.buf(o.In))
 	case AddTo:
-		return head + fmt.Sprintf("%s += %s", w.buf(o.Dst), w.buf(o.Src))
+		return head + fmt.Sprintf("%s += %s%s", w.buf(o.Dst), factor(o.Scale), w.buf(o.Src))
 	case TakeRows:
 		return head + fmt.Sprintf("%s = %s", w.buf(o.Out), w.buf(o.In))
+	case Pool:
+		return head + w.pool(o)
+	case Output:
+		return head + w.buf(o.In)
+	case ShortConv:
+		return head + w.shortConv(o)
+	case Route:
+		return head + w.route(o)
+	case Experts:
+		return head + w.experts(o)
+	case RowScale:
+		return head + w.rowScale(o)
+	case HeadLinear:
+		return head + w.headLinear(o)
 	case Head:
-		return head + fmt.Sprintf("%s: logits = %s%s", w.buf(o.In), w.weight(o.W), w.bias(o.Bias))
+		return head + fmt.Sprintf("%s: logits = %s%s%s%s", w.buf(o.In), factor(o.Scale), w.weight(o.W), w.bias(o.Bias), softcap(o.Cap))
 	}
 	return head + fmt.Sprintf("%+v", op)
+}
+
+func window(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", window %d", n)
+}
+
+func softcap(v float32) string {
+	if v == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", cap %v", v)
+}
+
+func factor(v float32) string {
+	if v == 1 {
+		return ""
+	}
+	return fmt.Sprintf("%v × ", v)
 }
 
 // buf and weight print an index that is out of range as a number, so that a
@@ -163,7 +228,7 @@ func (w *printer) rope(r Rope) string {
 		return "no rope"
 	}
 	i := slices.IndexFunc(w.ropes, func(s Rope) bool {
-		return s.Dim == r.Dim && s.Order == r.Order && s.Mag == r.Mag && slices.Equal(s.Freqs, r.Freqs)
+		return s.Dim == r.Dim && s.From == r.From && s.Order == r.Order && s.Mag == r.Mag && slices.Equal(s.Freqs, r.Freqs)
 	})
 	if i < 0 {
 		i = len(w.ropes)

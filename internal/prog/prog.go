@@ -44,14 +44,30 @@ const (
 )
 
 // Weight is what a program needs of a file: rows FromRow..FromRow+Rows of a
-// tensor whose inner dimension is Cols. A fused tensor (gate and up in one, say)
-// is several weights that name one tensor.
+// tensor whose inner dimension is Cols, or for a Vector the values
+// FromRow..FromRow+Cols of all that the tensor holds. A fused tensor (gate and up
+// in one, say) is several weights that name one tensor.
 type Weight struct {
 	Tensor  string // the tensor's name in the file
 	Kind    WeightKind
 	Rows    int // outputs
 	Cols    int // inputs, contiguous
-	FromRow int
+	FromRow int // of a Vector: its first value
+	// Stack is how many matrices (or vectors) of Rows × Cols lie one behind another
+	// from FromRow on, as those of experts and of heads do; 0: no stack, just one.
+	Stack int
+}
+
+// Flat is the weight with its stack, if it has one, seen as one matrix of all its
+// rows or one vector of all its values. Safe for concurrent use.
+func (w Weight) Flat() Weight {
+	if w.Stack > 0 && w.Kind == Vector {
+		w.Cols *= w.Stack
+	} else if w.Stack > 0 {
+		w.Rows *= w.Stack
+	}
+	w.Stack = 0
+	return w
 }
 
 // KVLayer is the shape of one layer's part of the paged KV cache.
@@ -59,6 +75,22 @@ type KVLayer struct {
 	Heads    int // key-value heads
 	KeyDim   int // values of one head's key
 	ValueDim int // values of one head's value
+	// Window is how many positions back a query may look, itself included, so
+	// that layers of one window form a group whose pages a cache may drop once all
+	// queries have passed them; 0: all.
+	Window int
+	// Prefix says that the values are the first ValueDim values of the keys, and
+	// take no room of their own.
+	Prefix bool
+}
+
+// OwnValues is the width of a head's value as far as the cache keeps it beside
+// the key. Safe for concurrent use.
+func (l KVLayer) OwnValues() int {
+	if l.Prefix {
+		return 0
+	}
+	return l.ValueDim
 }
 
 // Program is a model, lowered. It is immutable after lowering and safe for
@@ -68,6 +100,10 @@ type Program struct {
 	Vocab   int // width of a row of logits
 	Embd    int // width of the residual stream
 	Context int // longest context in tokens that the model's positions allow
+	// Atomic says that rows look at later ones of their sequence, so that all of a
+	// sequence is computed in one step, from position 0 on, and nothing of it is
+	// worth keeping.
+	Atomic  bool
 	Bufs    []Buffer
 	Weights []Weight
 	KV      []KVLayer

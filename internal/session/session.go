@@ -28,6 +28,9 @@ type Session struct {
 	limits Limits
 	pages  int // of a sequence
 	vocab  int
+	width  int  // of a row of output
+	embeds bool // output is embeddings
+	atomic bool // a sequence is one step
 	model  backend.Model
 	runner backend.Runner
 	batch  prog.Batch
@@ -51,11 +54,16 @@ func Open(path string, device backend.Device, l Limits, progress func(done, tota
 		return nil, err
 	}
 	defer f.Close()
-	m, err := model.Lower(f)
+	m, err := model.Lower(f, model.Options{Context: l.Context})
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{limits: l, pages: (l.Context + pageSize - 1) / pageSize, vocab: m.Program.Vocab}
+	l.Context = min(l.Context, m.Program.Context)
+	if m.Program.Atomic {
+		l.Rows = max(l.Rows, l.Context)
+	}
+	s := &Session{limits: l, pages: (l.Context + pageSize - 1) / pageSize, vocab: m.Program.Vocab, width: m.Program.OutWidth()}
+	s.embeds, s.atomic = m.Program.Embeds(), m.Program.Atomic
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -67,18 +75,27 @@ func Open(path string, device backend.Device, l Limits, progress func(done, tota
 	s.runner, err = s.model.NewRunner(backend.Limits{
 		Rows: l.Rows, Seqs: l.Seqs, LogitRows: l.Logits, Pages: s.pages * l.Seqs, PageSize: pageSize, Context: l.Context,
 	})
-	s.logits = make([]float32, l.Logits*s.vocab)
+	s.logits = make([]float32, l.Logits*s.width)
 	return s, err
 }
 
-// Vocab is the width of a row of logits.
+// Vocab is the number of tokens, and the width of a row of logits.
 func (s *Session) Vocab() int { return s.vocab }
+
+// Embeds tells whether rows of output are embeddings and not logits.
+func (s *Session) Embeds() bool { return s.embeds }
+
+// Atomic tells whether a sequence has to be one step.
+func (s *Session) Atomic() bool { return s.atomic }
+
+// Context is the most tokens of a sequence.
+func (s *Session) Context() int { return s.limits.Context }
 
 // WeightBytes is the memory that the weights take.
 func (s *Session) WeightBytes() int64 { return s.model.WeightBytes() }
 
 // Step computes spans in one step and returns the rows of logits that they want,
-// in order, valid until the next call. In a warm session it allocates nothing.
+// in order, or the pooled rows of a model that embeds, valid until the next call. In a warm session it allocates nothing.
 func (s *Session) Step(spans ...Span) ([]float32, error) {
 	b := &s.batch
 	b.Reset()
@@ -110,7 +127,7 @@ func (s *Session) Step(spans ...Span) ([]float32, error) {
 	if len(b.Logits) > s.limits.Logits {
 		return nil, fmt.Errorf("session: %d rows of logits, at most %d fit", len(b.Logits), s.limits.Logits)
 	}
-	out := s.logits[:len(b.Logits)*s.vocab]
+	out := s.logits[:len(b.Logits)*s.width]
 	return out, s.runner.Run(b, out)
 }
 

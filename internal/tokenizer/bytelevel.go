@@ -8,6 +8,7 @@ type byteLevel struct {
 	stages []scanner
 	bytes  [256]int32        // token of each byte, or -1
 	pairs  map[uint64]ranked // left<<32|right
+	space  bool              // one goes before text that begins with none
 	words  map[string]int32  // whole words that are tokens whatever the merges say; nil where merges decide
 }
 
@@ -19,11 +20,10 @@ type ranked struct {
 
 // newByteLevel decodes the tokens' spelling and resolves the merges to ids.
 func newByteLevel(t *Tokenizer, v *Vocab) error {
-	row, err := preTokenizerNamed(v.Pre, byteLevelRows)
+	row, b, err := byteLevelOf(v)
 	if err != nil {
 		return err
 	}
-	b := &byteLevel{stages: row.stages}
 	spell := spelling()
 	for i, s := range spell {
 		id, ok := t.byText[s]
@@ -48,7 +48,7 @@ func newByteLevel(t *Tokenizer, v *Vocab) error {
 		}
 		return dst
 	})
-	if b.pairs, err = pairsOf(t, v.Merges); err != nil {
+	if b.pairs, err = pairsOf(t, v); err != nil {
 		return err
 	}
 	if row.wholeWords {
@@ -62,6 +62,41 @@ func newByteLevel(t *Tokenizer, v *Vocab) error {
 	t.addBOS, t.addEOS = v.AddBOS.or(row.addBOS), v.AddEOS.or(false)
 	t.model = b
 	return nil
+}
+
+// byteLevelOf finds out how text is cut: by the pre-tokenizer's name or by its steps,
+// the last of which must be the one that spells bytes.
+func byteLevelOf(v *Vocab) (*preTokenizer, *byteLevel, error) {
+	if v.Rules == nil {
+		row, err := preTokenizerNamed(v.Pre, byteLevelRows)
+		if err != nil {
+			return nil, nil, err
+		}
+		return row, &byteLevel{stages: row.stages}, nil
+	}
+	row := &preTokenizer{wholeWords: v.Rules.WholeWords}
+	steps := v.Rules.Split
+	if len(steps) == 0 || steps[len(steps)-1].Type != "ByteLevel" {
+		return nil, nil, unsupported("Rules.Split", "", "the last pre-tokenizer of a byte-level vocabulary must be ByteLevel")
+	}
+	last := steps[len(steps)-1]
+	var err error
+	if row.stages, err = splitters(steps[:len(steps)-1]); err != nil {
+		return nil, nil, err
+	}
+	if last.Space && len(row.stages) > 0 {
+		return nil, nil, unsupported("Rules.Split", "ByteLevel", "add_prefix_space after another pre-tokenizer")
+	}
+	if last.Flag {
+		row.stages = append(row.stages, gpt2Words)
+	}
+	if len(row.stages) == 0 {
+		row.stages = []scanner{func(s string) int { return len(s) }}
+	}
+	if len(row.stages) > maxStages {
+		return nil, nil, unsupported("Rules.Split", "", "%d stages, at most %d", len(row.stages), maxStages)
+	}
+	return row, &byteLevel{stages: row.stages, space: last.Space}, nil
 }
 
 // spelling returns the character that stands for each byte: itself where it is
@@ -82,35 +117,49 @@ func spelling() (spell [256]string) {
 // pairsOf resolves merges to ids. All three tokens of a merge must exist; the first of
 // equal pairs counts. A merge that makes what the file calls a control token would let
 // plain text become one, so it is refused.
-func pairsOf(t *Tokenizer, merges []string) (map[uint64]ranked, error) {
-	if len(merges) == 0 && len(t.byText) > 0 {
+func pairsOf(t *Tokenizer, v *Vocab) (map[uint64]ranked, error) {
+	n := len(v.Merges) + len(v.Pairs)
+	if n == 0 && len(t.byText) > 0 && v.Rules == nil {
 		return nil, badVocab("Merges", -1, "", "none: a byte-pair vocabulary can't work without its merges")
 	}
-	pairs := make(map[uint64]ranked, len(merges))
-	for rank, m := range merges {
-		// A part may begin with a space, never hold one further on.
-		cut := -1
-		if len(m) > 1 {
-			cut = 1 + strings.IndexByte(m[1:], ' ')
+	if len(v.Merges) > 0 && len(v.Pairs) > 0 {
+		return nil, badVocab("Pairs", -1, "", "given beside Merges: one of both may be")
+	}
+	pairs := make(map[uint64]ranked, n)
+	var made []byte
+	for rank := range n {
+		var l, r string
+		if len(v.Pairs) > 0 {
+			l, r = v.Pairs[rank][0], v.Pairs[rank][1]
+		} else {
+			// A part may begin with a space, never hold one further on.
+			m, cut := v.Merges[rank], -1
+			if len(m) > 1 {
+				cut = 1 + strings.IndexByte(m[1:], ' ')
+			}
+			if cut < 1 || cut == len(m)-1 {
+				return nil, badVocab("Merges", rank, m, "want two tokens with a space between")
+			}
+			l, r = m[:cut], m[cut+1:]
 		}
-		if cut < 1 || cut == len(m)-1 {
-			return nil, badVocab("Merges", rank, m, "want two tokens with a space between")
+		bad := func(format string, args ...any) error {
+			return badVocab("Merges", rank, l+" "+r, format, args...)
 		}
-		l, r := m[:cut], m[cut+1:]
 		left, ok := t.byText[l]
 		if !ok {
-			return nil, badVocab("Merges", rank, m, "left part is not in the vocabulary of %d tokens", len(t.flags))
+			return nil, bad("left part is not in the vocabulary of %d tokens", len(t.flags))
 		}
 		right, ok := t.byText[r]
 		if !ok {
-			return nil, badVocab("Merges", rank, m, "right part is not in the vocabulary of %d tokens", len(t.flags))
+			return nil, bad("right part is not in the vocabulary of %d tokens", len(t.flags))
 		}
-		id, ok := t.byText[l+r]
+		made = append(append(made[:0], l...), r...)
+		id, ok := t.byText[string(made)]
 		if !ok {
-			return nil, badVocab("Merges", rank, m, "what it makes is not in the vocabulary of %d tokens", len(t.flags))
+			return nil, bad("what it makes is not in the vocabulary of %d tokens", len(t.flags))
 		}
 		if t.flags[id]&flagText == 0 {
-			return nil, badVocab("Merges", rank, m, "makes token %d, which the file marks as no text", id)
+			return nil, bad("makes token %d, which the file marks as no text", id)
 		}
 		key := uint64(uint32(left))<<32 | uint64(uint32(right))
 		if _, dup := pairs[key]; !dup {
@@ -126,6 +175,9 @@ func (b *byteLevel) join(_ []byte, l, r *symbol) (uint32, int32, bool) {
 }
 
 func (b *byteLevel) encode(dst []int32, text string, _ bool, m *merger) []int32 {
+	if b.space && text[0] != ' ' {
+		text = " " + text
+	}
 	p := pieces{stages: b.stages}
 	p.rest[0] = text
 	for {

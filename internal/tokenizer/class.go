@@ -17,6 +17,8 @@ const (
 	mark                     // \p{M}
 	punct                    // \p{P}
 	sign                     // \p{S}
+	upper                    // \p{Lu}, \p{Lt}: letters too, as the next
+	lower                    // \p{Ll}
 )
 
 // invalid is the class of a byte that belongs to no valid UTF-8 sequence: that of
@@ -39,6 +41,7 @@ var classes = sync.OnceValue(func() *classTable {
 	}{
 		{letter, unicode.L}, {number, unicode.N}, {space, unicode.White_Space},
 		{mark, unicode.M}, {punct, unicode.P}, {sign, unicode.S},
+		{upper, unicode.Lu}, {upper, unicode.Lt}, {lower, unicode.Ll},
 	} {
 		for _, r := range row.table.R16 {
 			t.set(row.class, uint32(r.Lo), uint32(r.Hi), uint32(r.Stride))

@@ -30,7 +30,7 @@ func (d *Detokenizer) Bytes(id int32) []byte {
 		return nil
 	}
 	b := t.piece(id)
-	if d.first && f&flagNormal != 0 && len(b) > 0 && b[0] == ' ' {
+	if d.first && (f&flagNormal != 0 || t.rules != nil) && len(b) > 0 && b[0] == ' ' {
 		b = b[1:]
 	}
 	d.first = false
@@ -50,12 +50,21 @@ func (d *Detokenizer) Flush() []byte { return d.utf8.Flush() }
 
 // Decode returns the text of ids, with U+FFFD for torn characters and for ids outside
 // the vocabulary. skipSpecial leaves control tokens out, else they give their text. The
-// space that encoding puts before a text is taken off again.
+// space that encoding puts before a text is taken off again. What looks at a whole text,
+// as WordPiece's clean-up of spaces does, is done here and not by a Detokenizer: models
+// with such a vocabulary generate nothing.
 func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
+	if t.rules != nil && t.rules.decode != nil {
+		return t.rules.decode(ids, skipSpecial)
+	}
 	d := t.Detokenizer(skipSpecial, false)
 	out := make([]byte, 0, 4*len(ids))
 	for _, id := range ids {
 		out = append(out, d.Push(id)...)
 	}
-	return string(append(out, d.Flush()...))
+	out = append(out, d.Flush()...)
+	if t.clean {
+		out = cleanSpaces(out)
+	}
+	return string(out)
 }

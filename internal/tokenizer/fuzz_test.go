@@ -72,6 +72,9 @@ func FuzzNew(f *testing.F) {
 	for _, v := range []Vocab{smallBytes("gpt-2", smallWords[:2], nil, nil), smallSPM([]string{"▁", "a"}, nil, nil)} {
 		f.Add(v.Model, v.Pre, strings.Join(v.Tokens, "\n"), strings.Join(v.Merges, "\n"), []byte("\x01\x02"), int32(0), int32(3), "text <s> a")
 	}
+	for _, model := range []string{"bert", "t5", "gemma4"} {
+		f.Add(model, "", "[UNK]\n▁a\nb\n<s>\nab\n<0x41>", "▁a b\na b", []byte{2, 1, 1, 3, 1, 6}, int32(3), int32(0), "Ab a\u0301b <s> \xe6b")
+	}
 	f.Add("gpt2", "qwen2", "a\nb\nab\n<0x-1>", "a b", []byte{1, 1, 1, 6}, int32(-1), int32(9), "abab")
 	f.Fuzz(func(t *testing.T, model, pre, tokens, merges string, types []byte, bos, unk int32, text string) {
 		v := Vocab{Model: model, Pre: pre, Specials: NoSpecials(), AddBOS: Off}

@@ -85,5 +85,14 @@ func vocabOf(f *gguf.File) (v Vocab, err error) {
 	flag("add_bos_token", &v.AddBOS)
 	flag("add_eos_token", &v.AddEOS)
 	flag("add_space_prefix", &v.AddSpacePrefix)
+	flag("treat_whitespace_as_suffix", &v.SpaceSuffix)
+	flag("remove_extra_whitespaces", &v.MergeSpaces)
+	get("tokenizer.ggml.precompiled_charsmap", func(key string) error {
+		list, err := f.Ints(key)
+		for _, x := range list {
+			v.Charsmap = append(v.Charsmap, byte(x))
+		}
+		return err
+	})
 	return v, errors.Join(errs...)
 }

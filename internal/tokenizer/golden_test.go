@@ -33,6 +33,9 @@ var goldenVocabs = []struct {
 	{name: "deepseek-llm"},
 	{name: "tiny-llama", file: "models/llama.gguf"},
 	{name: "tiny-qwen2", file: "models/qwen2.gguf"},
+	{name: "bert-bge"},
+	{name: "nomic-bert-moe"},
+	{name: "tiny-bert", file: "models/bert.gguf"},
 }
 
 type goldenCases struct {
@@ -138,7 +141,9 @@ func ownCases(c *tally, tok *Tokenizer, path string) {
 		c.equal("ids_add_special", x.Text, tok.Encode(x.Text, true, false), x.IDsSpecial)
 		c.equal("ids_parse_special", x.Text, tok.Encode(x.Text, false, true), x.IDsParse)
 		c.equal("detok", x.Text, tok.Decode(x.IDs, false), x.Detok)
-		c.equal("stream", x.Text, streamed(tok, x.IDs, false), x.Detok)
+		if !tok.clean { // what a whole text is cleaned of, a stream can't be
+			c.equal("stream", x.Text, streamed(tok, x.IDs, false), x.Detok)
+		}
 		if !slices.Equal(ids, tok.AppendEncode([]int32{7}, x.Text, false, false)[1:]) {
 			c.t.Errorf("AppendEncode of %q differs from Encode", x.Text)
 		}

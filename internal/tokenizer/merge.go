@@ -41,7 +41,8 @@ type merger struct {
 	syms  []symbol // the word; after merge, what is left of it, in order
 	heap  []candidate
 	small [smallWord]candidate
-	steps int // merges done and candidates looked at, for the tests of linear time
+	cells []cell // of the unigram model, which merges nothing
+	steps int    // merges done and candidates looked at, for the tests of linear time
 }
 
 // reset begins a word of at most n symbols: a huge one gets its memory at once.

@@ -93,7 +93,11 @@ var hardTexts = map[string]func(n int) string{
 // Work and memory grow with the text, not with its square: counted as merge steps and
 // as bytes allocated, for texts of which one is sixteen times the other.
 func TestLinear(t *testing.T) {
-	for name, tok := range smallTokenizers(t) {
+	toks := smallTokenizers(t)
+	for name, v := range smallRules() {
+		toks["rules-"+name] = mustNew(t, v)
+	}
+	for name, tok := range toks {
 		big := 1 << 16
 		if name == "qwen2" || name == "spm-joint" {
 			big = 1 << 20

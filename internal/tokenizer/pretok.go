@@ -24,21 +24,21 @@ var byteLevelRows = []preTokenizer{
 	},
 	{
 		names:      []string{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "jina-v5-nano"},
-		stages:     []scanner{wordShape{letter, 3}.words()},
+		stages:     []scanner{wordShape{letter, 3, foldASCII}.words()},
 		wholeWords: true,
 		addBOS:     true,
 	},
 	{
 		names:  []string{"smaug-bpe", "dbrx", "glm4", "chatglm-bpe"},
-		stages: []scanner{wordShape{letter, 3}.words()},
+		stages: []scanner{wordShape{letter, 3, foldASCII}.words()},
 	},
 	{
 		names:  []string{"qwen2", "deepseek-r1-qwen", "stablelm2", "hunyuan", "megrez", "solar-open", "grok-2", "kormo", "f2llmv2"},
-		stages: []scanner{wordShape{letter, 1}.words()},
+		stages: []scanner{wordShape{letter, 1, foldASCII}.words()},
 	},
 	{
 		names:  []string{"qwen35"},
-		stages: []scanner{wordShape{letter | mark, 1}.words()},
+		stages: []scanner{wordShape{letter | mark, 1, foldASCII}.words()},
 	},
 	{
 		names:  []string{"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b", "mellum2"},
@@ -51,6 +51,24 @@ var byteLevelRows = []preTokenizer{
 	{
 		names:  []string{"default"},
 		stages: []scanner{runs(false, 0, ofClass(punct, "$+<=>^~|")), gpt2Words, runs(false, 0, ofClass(number, "")), digitTriples},
+	},
+	{
+		names:  []string{"gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"},
+		stages: []scanner{casedWords{digits: 3, contracts: true, fold: foldASCII, ascii: true}.words()},
+	},
+	{
+		names:      []string{"tekken"},
+		stages:     []scanner{casedWords{digits: 1, ascii: true}.words()},
+		wholeWords: true,
+		addBOS:     true,
+	},
+	{
+		names: []string{"deepseek-v3", "hunyuan-dense", "joyai-llm"},
+		stages: []scanner{
+			runs(false, 3, ofClass(number, "")),
+			runs(false, 0, ofRanges(deepseekCJK)),
+			deepseekWords,
+		},
 	},
 	{
 		names: []string{"deepseek-coder"},

@@ -78,14 +78,17 @@ func word(s string) pattern {
 	return seq(ps...)
 }
 
-func contractions(fold bool) pattern {
+func contractions(fold folding) pattern {
 	var ps []pattern
 	for _, s := range []string{"s", "t", "re", "ve", "m", "ll", "d"} {
 		p := []pattern{word("'")}
 		for _, r := range s {
 			set := string(r)
-			if fold {
+			if fold != asWritten {
 				set += strings.ToUpper(set)
+			}
+			if fold == foldLetter && r == 's' {
+				set += longS
 			}
 			p = append(p, one(oneOf(set)))
 		}
@@ -102,15 +105,47 @@ var (
 
 func gpt2Pattern() pattern {
 	sp := opt(word(" "))
-	return alt(contractions(false), seq(sp, plus(one(isL))), seq(sp, plus(one(isN))),
+	return alt(contractions(asWritten), seq(sp, plus(one(isL))), seq(sp, plus(one(isN))),
 		seq(sp, plus(one(not(isS, isL, isN)))), spacesEnd)
 }
 
-func shapePattern(l func(rune) bool, digits int) pattern {
-	return alt(contractions(true),
+func shapePattern(l func(rune) bool, digits int, fold folding) pattern {
+	return alt(contractions(fold),
 		seq(opt(one(not(isNL, isL, isN))), plus(one(l))),
 		times(one(isN), 1, digits),
 		seq(opt(word(" ")), plus(one(not(isS, l, isL, isN))), star(one(isNL))),
+		seq(star(one(isS)), plus(one(isNL))),
+		spacesEnd)
+}
+
+// casedPattern has U and W as given.
+func casedPattern(u, w func(rune) bool, digits int, tail pattern) pattern {
+	lead := opt(one(not(isNL, isL, isN)))
+	return alt(
+		seq(lead, star(one(u)), plus(one(w)), opt(tail)),
+		seq(lead, plus(one(u)), star(one(w)), opt(tail)),
+		times(one(isN), 1, digits),
+		seq(opt(word(" ")), plus(one(not(isS, isL, isN))), star(one(oneOf("\r\n/")))),
+		seq(star(one(isS)), plus(one(isNL))),
+		spacesEnd)
+}
+
+var (
+	asciiSmall   = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 'a', Hi: 'z', Stride: 1}}, LatinOffset: 1}
+	asciiCapital = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 'A', Hi: 'Z', Stride: 1}}, LatinOffset: 1}
+)
+
+func letters(not ...*unicode.RangeTable) func(rune) bool {
+	return func(r rune) bool { return isL(r) && !unicode.In(r, not...) }
+}
+
+func deepseekSplit() pattern {
+	ascii := func(r rune) bool { return r < 128 && (isP(r) || unicode.IsSymbol(r)) }
+	latin := func(r rune) bool { return r < 128 && isL(r) }
+	return alt(
+		seq(one(ascii), plus(one(latin))),
+		seq(opt(one(not(isNL, isL, isP, unicode.IsSymbol))), plus(one(either(isL, isM)))),
+		seq(opt(word(" ")), plus(one(either(isP, unicode.IsSymbol))), star(one(isNL))),
 		seq(star(one(isS)), plus(one(isNL))),
 		spacesEnd)
 }
@@ -149,42 +184,83 @@ func TestPreTokenizersAgainstPatterns(t *testing.T) {
 	triples := times(one(oneOf("0123456789")), 3, 3)
 	for name, patterns := range map[string][]pattern{
 		"gpt-2":          {gpt2Pattern()},
-		"llama-bpe":      {shapePattern(isL, 3)},
-		"dbrx":           {shapePattern(isL, 3)},
-		"qwen2":          {shapePattern(isL, 1)},
-		"qwen35":         {shapePattern(either(isL, isM), 1)},
+		"llama-bpe":      {shapePattern(isL, 3, foldASCII)},
+		"dbrx":           {shapePattern(isL, 3, foldASCII)},
+		"qwen2":          {shapePattern(isL, 1, foldASCII)},
+		"qwen35":         {shapePattern(either(isL, isM), 1, foldASCII)},
 		"starcoder":      {one(isN), gpt2Pattern()},
 		"falcon":         {plus(one(either(isP, oneOf("$+<=>^~|`")))), gpt2Pattern(), triples},
 		"default":        {plus(one(either(isP, oneOf("$+<=>^~|")))), gpt2Pattern(), plus(one(isN)), triples},
 		"deepseek-coder": {one(isNL), lead(isL), lead(isP), plus(one(inRanges(ideographs))), one(isN)},
 		"deepseek-llm": {one(isNL), lead(inRanges(casedLetters)), lead(inRanges(wideMarks)), seq(plus(one(isS)), atEnd),
 			plus(one(inRanges(ideographs))), plus(one(isN))},
+		"gpt-4o":      {casedPattern(either(letters(asciiSmall)), either(letters(asciiCapital)), 3, contractions(foldASCII))},
+		"tekken":      {casedPattern(either(letters(asciiSmall)), either(letters(asciiCapital)), 1, word("\x01"))},
+		"deepseek-v3": {times(one(isN), 1, 3), plus(one(inRanges(deepseekCJK))), deepseekSplit()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			row, err := preTokenizerNamed(name, byteLevelRows)
 			if err != nil {
 				t.Fatal(err)
 			}
-			alphabet := []rune("  \n\r\t'sStTlLeErRvVmMdDaz09½٣.,!$`é日本　\u00a0\u0301\u0085\x00\u200b🙂ſ々Ⅷʰ_-")
-			rng := rand.New(rand.NewPCG(5, 6))
-			for round := range 2500 {
-				text := make([]rune, rng.IntN(14))
-				for i := range text {
-					text[i] = alphabet[rng.IntN(len(alphabet))]
-				}
-				var want []string
-				pieces := [][]rune{text}
-				for _, p := range patterns {
-					pieces = cut(pieces, p)
-				}
-				for _, p := range pieces {
-					want = append(want, string(p))
-				}
-				if got := split(row, string(text)); !slices.Equal(got, want) {
-					t.Fatalf("round %d: %q:\n got %q\nwant %q", round, string(text), got, want)
-				}
-			}
+			againstPatterns(t, row, patterns)
 		})
+	}
+}
+
+// TestSplitPatternsAgainstPatterns holds the scanners of each regular expression that
+// a tokenizer.json may have against that expression, put together by hand.
+func TestSplitPatternsAgainstPatterns(t *testing.T) {
+	u, w := either(letters(unicode.Ll), isM), either(letters(unicode.Lu, unicode.Lt), isM)
+	for _, c := range []struct {
+		begins string // of the expressions that it is for
+		p      pattern
+	}{
+		{`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|`, shapePattern(isL, 3, foldLetter)},
+		{`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|`, shapePattern(isL, 1, foldLetter)},
+		{`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|`, shapePattern(either(isL, isM), 1, foldLetter)},
+		{`'s|'t|`, gpt2Pattern()},
+		{`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:`, casedPattern(u, w, 3, contractions(foldLetter))},
+		{`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|`, casedPattern(u, w, 1, word("\x01"))},
+		{deepseekPattern, deepseekSplit()},
+		{`\p{N}{1,3}`, times(one(isN), 1, 3)},
+		{`\d`, one(unicode.IsDigit)},
+		{`\s?\p{L}+`, seq(opt(one(isS)), plus(one(isL)))},
+		{`\s+$`, seq(plus(one(isS)), atEnd)},
+	} {
+		n := 0
+		for text, p := range splitPatterns {
+			if strings.HasPrefix(text, c.begins) && !(c.begins == `\p{N}{1,3}` && text != c.begins) {
+				n++
+				againstPatterns(t, &preTokenizer{stages: p.stages}, []pattern{c.p})
+			}
+		}
+		if n != 1 {
+			t.Errorf("%q begins %d patterns, must be 1", c.begins, n)
+		}
+	}
+}
+
+func againstPatterns(t *testing.T, row *preTokenizer, patterns []pattern) {
+	t.Helper()
+	alphabet := []rune("  \n\r\t'sStTlLeErRvVmMdDaz09½٣.,!$`é日本　\u00a0\u0301\u0085\x00\u200b🙂ſ々Ⅷʰ_-/ǅÄª")
+	rng := rand.New(rand.NewPCG(5, 6))
+	for round := range 2500 {
+		text := make([]rune, rng.IntN(14))
+		for i := range text {
+			text[i] = alphabet[rng.IntN(len(alphabet))]
+		}
+		var want []string
+		pieces := [][]rune{text}
+		for _, p := range patterns {
+			pieces = cut(pieces, p)
+		}
+		for _, p := range pieces {
+			want = append(want, string(p))
+		}
+		if got := split(row, string(text)); !slices.Equal(got, want) {
+			t.Fatalf("round %d: %q:\n got %q\nwant %q", round, string(text), got, want)
+		}
 	}
 }
 

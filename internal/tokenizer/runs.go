@@ -2,6 +2,8 @@ package tokenizer
 
 import (
 	"slices"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -92,6 +94,28 @@ func digitTriples(s string) int {
 	return len(s)
 }
 
+// cutAfter ends a piece after each occurrence of a string.
+func cutAfter(mark string) scanner {
+	return func(s string) int {
+		if i := strings.Index(s, mark); i >= 0 {
+			return i + len(mark)
+		}
+		return len(s)
+	}
+}
+
+// ofDecimals is \d.
+func ofDecimals(_ *classTable, s string) (bool, int) {
+	r, n := utf8.DecodeRuneInString(s)
+	return unicode.Is(unicode.Nd, r), n
+}
+
+// ofBertPunct is what BERT takes for punctuation.
+func ofBertPunct(t *classTable, s string) (bool, int) {
+	c, n := t.at(s)
+	return isBertPunct(s[0], c), n
+}
+
 // trailingSpace splits out \s+$.
 func trailingSpace(s string) int {
 	t := classes()
@@ -131,6 +155,9 @@ var casedLetters = [][2]rune{
 var wideMarks = [][2]rune{
 	{0x21, 0x2F}, {0x3A, 0x7E}, {0x2018, 0x201F}, {0x3000, 0x3002}, {0xFF01, 0xFF0F}, {0xFF1A, 0xFF5E},
 }
+
+// deepseekCJK is what DeepSeek V3 keeps apart: ideographs and kana.
+var deepseekCJK = [][2]rune{{0x3040, 0x30FF}, {0x4E00, 0x9FA5}}
 
 var ideographs = [][2]rune{
 	{0x800, 0x9FA5}, {0xAC00, 0xD7FF},

@@ -6,9 +6,18 @@ package tokenizer
 // piece's end. Each reads at most a constant factor more than it returns.
 type scanner func(s string) int
 
+// folding says which letters of a contraction are equal.
+type folding int
+
+const (
+	asWritten  folding = iota
+	foldASCII          // A and a
+	foldLetter         // by Unicode: ſ is an s too
+)
+
 // contraction returns the length of an English contraction's tail at the start of s
 // ('s 't 'm 'd 're 've 'll), or 0.
-func contraction(s string, anyCase bool) int {
+func contraction(s string, fold folding) int {
 	if len(s) < 2 || s[0] != '\'' {
 		return 0
 	}
@@ -16,8 +25,8 @@ func contraction(s string, anyCase bool) int {
 	if len(s) > 2 {
 		b = s[2]
 	}
-	if anyCase {
-		a, b = lower(a), lower(b)
+	if fold != asWritten {
+		a, b = small(a), small(b)
 	}
 	switch a {
 	case 's', 't', 'm', 'd':
@@ -30,11 +39,17 @@ func contraction(s string, anyCase bool) int {
 		if b == 'l' {
 			return 3
 		}
+	case longS[0]:
+		if fold == foldLetter && b == longS[1] {
+			return 3
+		}
 	}
 	return 0
 }
 
-func lower(b byte) byte {
+const longS = "ſ"
+
+func small(b byte) byte {
 	if 'A' <= b && b <= 'Z' {
 		b += 'a' - 'A'
 	}
@@ -43,7 +58,7 @@ func lower(b byte) byte {
 
 // gpt2Words: 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 func gpt2Words(s string) int {
-	if n := contraction(s, false); n > 0 {
+	if n := contraction(s, asWritten); n > 0 {
 		return n
 	}
 	t := classes()
@@ -97,6 +112,7 @@ func beforeWord(s string, n, last int) int {
 type wordShape struct {
 	letters class // L
 	digits  int   // D
+	fold    folding
 }
 
 // words returns the scanner of a shape.
@@ -105,7 +121,7 @@ func (w wordShape) words() scanner {
 }
 
 func (w wordShape) next(t *classTable, s string) int {
-	if n := contraction(s, true); n > 0 {
+	if n := contraction(s, w.fold); n > 0 {
 		return n
 	}
 	c, size := t.at(s)

@@ -15,6 +15,9 @@ type specials struct {
 	fail    []int32          // longest proper suffix that is a state
 	longest []int32          // index into toks of the longest token read last, or -1
 	toks    []specialToken
+	// leftmost: what begins first takes its occurrence first, then the longest of those,
+	// as a tokenizer.json means it.
+	leftmost bool
 }
 
 type specialToken struct {
@@ -23,6 +26,8 @@ type specialToken struct {
 	shorter int32 // index of the longest other token that this one begins with, or -1
 	plain   bool  // matched also when special tokens are not parsed
 	rstrip  bool  // swallows the white space after it
+	lstrip  bool  // and before it; tokenizer.json only, as the next
+	alone   bool  // counts only where no word character is beside it
 }
 
 // match is an occurrence of a token.
@@ -134,7 +139,19 @@ func (sp *specials) find(dst []match, text string, parse bool) []match {
 		}
 	}
 	slices.Reverse(dst)
-	if overlap {
+	switch {
+	case !overlap:
+	case sp.leftmost:
+		kept := dst[:0]
+		end := 0
+		for _, m := range dst {
+			if m.pos >= end {
+				kept = append(kept, m)
+				end = m.pos + int(sp.toks[m.tok].size)
+			}
+		}
+		dst = kept
+	default:
 		dst = sp.choose(dst, text, parse)
 	}
 	return dst

@@ -18,9 +18,13 @@ type Tokenizer struct {
 	special Specials
 	addBOS  bool
 	addEOS  bool
+	addSEP  bool
+	around  [2][]int32 // what addSpecial puts before and after a text
 	// stripPrefix: decoding drops the space that encoding put before the first word.
 	stripPrefix bool
+	clean       bool     // decoding takes out the spaces before punctuation
 	found       specials // what is cut out of a text
+	rules       *rules   // of a tokenizer.json; nil else
 	model       model
 	scratch     sync.Pool // *scratch
 }
@@ -70,12 +74,16 @@ var models = []struct {
 	{"llama", newSPM, Specials{1, 2, -1, -1, 0, -1, -1, -1, -1, -1, -1}},
 	{"gpt2", newByteLevel, NoSpecials()},
 	{"gemma4", newRawBPE, NoSpecials()},
+	{"bpe", newRawBPE, NoSpecials()},
+	{"bert", newWordPiece, Specials{101, -1, -1, -1, 100, 102, 0, 103, -1, -1, -1}},
+	{"t5", newUnigram, Specials{-1, 1, -1, -1, 2, -1, 0, -1, -1, -1, -1}},
 }
 
 // scratch is what one Encode works in.
 type scratch struct {
 	merger  merger
 	matches []match
+	inner   []match // of normalised text
 }
 
 // New builds a tokenizer. It refuses a vocabulary that contradicts itself, with a
@@ -89,6 +97,9 @@ func New(v Vocab) (*Tokenizer, error) {
 			if err != nil {
 				return nil, err
 			}
+			if v.Rules != nil {
+				t.rules = new(rules)
+			}
 			if err := m.make(t, &v); err != nil {
 				return nil, err
 			}
@@ -97,6 +108,21 @@ func New(v Vocab) (*Tokenizer, error) {
 			}
 			if t.addEOS && t.special.EOS == none {
 				return nil, badVocab("AddEOS", -1, "", "set, but the vocabulary has no EOS token")
+			}
+			if t.addBOS {
+				t.around[0] = []int32{t.special.BOS}
+			}
+			if t.addEOS {
+				t.around[1] = []int32{t.special.EOS}
+			}
+			if t.addSEP {
+				t.around[1] = append(t.around[1], t.special.SEP)
+			}
+			if v.Rules != nil {
+				if err := t.follow(v.Rules); err != nil {
+					return nil, err
+				}
+				return t, nil
 			}
 			t.findSpecials(v.Name)
 			return t, nil
@@ -201,12 +227,12 @@ func (t *Tokenizer) setPieces(normal func(dst []byte, text string) []byte) {
 	for id, text := range t.texts {
 		from := len(t.bytes)
 		switch f := t.flags[id]; {
-		case f&(flagControl|flagUnknown|flagUserDefined) != 0:
+		case f&(flagControl|flagUnknown|flagUserDefined) != 0 && t.rules == nil:
 			t.bytes = append(t.bytes, text...)
 		case f&flagByte != 0:
 			b, _ := byteOf(text)
 			t.bytes = append(t.bytes, b)
-		case f&flagNormal != 0:
+		case f&flagNormal != 0, t.rules != nil: // a decoder of tokenizer.json knows no types
 			t.bytes = normal(t.bytes, text)
 		}
 		t.ends[id] = uint32(len(t.bytes))
@@ -253,16 +279,29 @@ func (t *Tokenizer) AppendEncode(dst []int32, text string, addSpecial, parseSpec
 	}
 	dst = t.encode(dst, text, addSpecial, parseSpecial, s)
 	// A rare huge word should not keep its scratch alive for good.
-	if cap(s.merger.syms) <= 1<<16 && cap(s.merger.heap) <= 1<<16 && cap(s.matches) <= 1<<16 && cap(s.merger.text) <= 1<<16 {
+	if cap(s.merger.syms) <= 1<<16 && cap(s.merger.heap) <= 1<<16 && cap(s.merger.cells) <= 1<<16 && cap(s.matches) <= 1<<16 && cap(s.inner) <= 1<<16 && cap(s.merger.text) <= 1<<16 {
 		t.scratch.Put(s)
 	}
 	return dst
 }
 
 func (t *Tokenizer) encode(dst []int32, text string, addSpecial, parseSpecial bool, s *scratch) []int32 {
-	if addSpecial && t.addBOS {
-		dst = append(dst, t.special.BOS)
+	if addSpecial {
+		dst = append(dst, t.around[0]...)
 	}
+	if t.rules != nil {
+		dst = t.encodeByRules(dst, text, parseSpecial, s)
+	} else {
+		dst = t.encodeByNames(dst, text, parseSpecial, s)
+	}
+	if addSpecial {
+		dst = append(dst, t.around[1]...)
+	}
+	return dst
+}
+
+// encodeByNames goes by what the names in a GGUF file imply.
+func (t *Tokenizer) encodeByNames(dst []int32, text string, parseSpecial bool, s *scratch) []int32 {
 	s.matches = t.found.find(s.matches, text, parseSpecial)
 	from, atStart, rstrip := 0, true, false
 	plain := func(to int) {
@@ -281,9 +320,6 @@ func (t *Tokenizer) encode(dst []int32, text string, addSpecial, parseSpecial bo
 		from, atStart, rstrip = m.pos+int(tok.size), true, tok.rstrip
 	}
 	plain(len(text))
-	if addSpecial && t.addEOS {
-		dst = append(dst, t.special.EOS)
-	}
 	return dst
 }
 

@@ -51,8 +51,10 @@ func NoSpecials() Specials {
 
 // Vocab is a vocabulary as a model file states it. New copies what it keeps.
 type Vocab struct {
-	Model string // "llama" (SentencePiece-style BPE), "gpt2" (byte-level BPE) or "gemma4"
-	Pre   string // the pre-tokenizer's name; of no meaning for "llama"
+	// Model is "llama" (SentencePiece-style BPE by scores), "gpt2" (byte-level BPE), "gemma4"
+	// and "bpe" (BPE over characters, the second as Rules say), "bert" (WordPiece) or "t5" (unigram).
+	Model string
+	Pre   string // the pre-tokenizer's name, for "gpt2" without Rules
 	Name  string // the model's name (general.name), for the few whose tokens strip space; may be empty
 
 	Tokens []string  // text of each id, as the file spells it
@@ -62,9 +64,17 @@ type Vocab struct {
 	// type an end token as text, so without it a token with the name of a control token
 	// is one.
 	TrustTypes bool
-	Merges     []string // "left right", best first; needed for "gpt2" and "gemma4"
+	Merges     []string    // "left right", best first; needed for "gpt2", "gemma4" and "bpe"
+	Pairs      [][2]string // the same with the parts apart; one of both may be given
 
 	Specials
 	AddBOS, AddEOS Setting // what Encode's addSpecial puts around a text
-	AddSpacePrefix Setting // "llama": a space goes before text that begins a sequence or follows a special token
+	AddSpacePrefix Setting // "llama", "t5": a space goes before text that begins a sequence or follows a special token
+	SpaceSuffix    Setting // "t5": that space goes after the text
+	MergeSpaces    Setting // "t5": runs of spaces count as one
+	Charsmap       []byte  // "t5": SentencePiece's compiled replacements
+
+	// Rules replace all that names imply by what a tokenizer.json says step by step; nil
+	// for other files.
+	Rules *Rules
 }

@@ -41,15 +41,27 @@ func FromGGUF(f *gguf.File) (tokenizer.Vocab, error) {
 	} {
 		r.id("tokenizer.ggml."+s.key, s.id, len(v.Tokens))
 	}
+	if v.BOS < 0 {
+		r.id("tokenizer.ggml.cls_token_id", &v.BOS, len(v.Tokens)) // what encoders begin with
+	}
 	for _, s := range []struct {
 		key string
 		to  *tokenizer.Setting
 	}{
 		{"add_bos_token", &v.AddBOS}, {"add_eos_token", &v.AddEOS}, {"add_space_prefix", &v.AddSpacePrefix},
+		{"treat_whitespace_as_suffix", &v.SpaceSuffix}, {"remove_extra_whitespaces", &v.MergeSpaces},
 	} {
 		if key := "tokenizer.ggml." + s.key; f.Has(key) {
 			*s.to = tokenizer.Set(read(&r, key, f.Bool))
 		}
+	}
+	const charsmap = "tokenizer.ggml.precompiled_charsmap"
+	for i, x := range read(&r, charsmap, f.Ints) {
+		if x < -128 || x > 255 {
+			r.err = &gguf.FormatError{Err: gguf.ErrInvalid, What: "byte", Name: charsmap, Text: strconv.Itoa(i), Bound: 256, Detail: "must fit 8 bits,"}
+			break
+		}
+		v.Charsmap = append(v.Charsmap, byte(x))
 	}
 	if r.err != nil {
 		return tokenizer.Vocab{}, r.err

@@ -121,6 +121,12 @@ func RunLaw(t *testing.T, d backend.Device, seed uint64, poison func(backend.Run
 	if seed%3 == 0 && !testing.Short() {
 		prompts[0] = m.Tokens(530) // over the bound of a span of keys, 512
 	}
+	law(t, m, d, prompts, poison)
+}
+
+// law is RunLaw for a model and prompts.
+func law(t *testing.T, m *Random, d backend.Device, prompts [][]int32, poison func(backend.Runner)) {
+	t.Helper()
 	want := make([][][]float32, len(prompts))
 	for i, p := range prompts {
 		want[i] = alone(t, m, d, p, 1, 16, poison)

@@ -23,6 +23,16 @@ type Random struct {
 // random (none: all), as far as their inner dimension fits the blocks. The
 // same seed and formats make the same model.
 func NewRandom(seed uint64, formats ...quant.Type) *Random {
+	m := newRandom(seed, formats)
+	m.decoder()
+	if err := m.Prog.Check(); err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// newRandom is a model without a program yet.
+func newRandom(seed uint64, formats []quant.Type) *Random {
 	m := &Random{
 		Prog:    &prog.Program{Arch: fmt.Sprintf("random%d", seed), Context: 2048},
 		tensors: map[string]backend.Tensor{},
@@ -37,10 +47,6 @@ func NewRandom(seed uint64, formats ...quant.Type) *Random {
 		if len(formats) == 0 {
 			m.formats = append(m.formats, f)
 		}
-	}
-	m.decoder()
-	if err := m.Prog.Check(); err != nil {
-		panic(err)
 	}
 	return m
 }
@@ -96,27 +102,51 @@ func (m *Random) matrix(rows, cols int) prog.WeightID {
 	return m.weight(w, pick(m, fit...), all, 1/math.Sqrt(float64(cols)), 0)
 }
 
+// vector makes a weight of normal values, now and then in the middle of more.
 func (m *Random) vector(n int, mean float64) prog.WeightID {
 	f, _ := quant.Lookup(pick(m, quant.F32, quant.F32, quant.F16))
-	return m.weight(prog.Weight{Kind: prog.Vector, Rows: 1, Cols: n}, f, 1, 0.2, mean)
+	w, all := prog.Weight{Kind: prog.Vector, Rows: 1, Cols: n}, n
+	if m.chance(20) {
+		w.FromRow = 1 + m.rng.IntN(20)
+		all += w.FromRow + m.rng.IntN(20)
+	}
+	return m.weightOf(w, f, 1, all, 0.2, mean)
 }
 
 func (m *Random) weight(w prog.Weight, f quant.Format, rows int, scale, mean float64) prog.WeightID {
+	return m.weightOf(w, f, rows, w.Cols, scale, mean)
+}
+
+// weightOf makes a weight of a tensor of rows × cols normal values.
+func (m *Random) weightOf(w prog.Weight, f quant.Format, rows, cols int, scale, mean float64) prog.WeightID {
 	id := prog.WeightID(len(m.Prog.Weights))
 	w.Tensor = fmt.Sprintf("w%d.%s", id, f.Name)
 	m.Prog.Weights = append(m.Prog.Weights, w)
-	values := make([]float32, rows*w.Cols)
-	for i := range values {
-		values[i] = float32(m.rng.NormFloat64()*scale + mean)
-	}
-	row, err := f.RowBytes(w.Cols)
+	row, err := f.RowBytes(cols)
 	if err != nil {
 		panic(err)
 	}
 	data := make([]byte, rows*row)
-	f.Encode(data, values)
-	m.tensors[w.Tensor] = backend.Tensor{Name: w.Tensor, Type: f.Type, Rows: rows, Cols: w.Cols, Data: data}
+	m.fill(data, f, scale, mean)
+	m.tensors[w.Tensor] = backend.Tensor{Name: w.Tensor, Type: f.Type, Rows: rows, Cols: cols, Data: data}
 	return id
+}
+
+// drawn is how many values of a weight are drawn; encoding is slow in some formats.
+const drawn = 1 << 13
+
+// fill draws the first blocks of a weight and repeats them at random for the rest.
+func (m *Random) fill(data []byte, f quant.Format, scale, mean float64) {
+	blocks := min(len(data)/f.BlockBytes, drawn/f.BlockElems)
+	values := make([]float32, blocks*f.BlockElems)
+	for i := range values {
+		values[i] = float32(m.rng.NormFloat64()*scale + mean)
+	}
+	first := data[:blocks*f.BlockBytes]
+	f.Encode(first, values)
+	for rest := data[len(first):]; len(rest) > 0; rest = rest[f.BlockBytes:] {
+		copy(rest[:f.BlockBytes], first[m.rng.IntN(blocks)*f.BlockBytes:])
+	}
 }
 
 func (m *Random) bias(n int) prog.WeightID {
@@ -133,9 +163,16 @@ func (m *Random) decoder() {
 	p.Embd = m.fit(pick(m, 32, 64, 96, 256, 72, 33))
 	x := m.buf("x", p.Embd, prog.TokenRows)
 	embd := m.matrix(p.Vocab, p.Embd)
-	m.op(prog.Embed{Out: x, W: embd, Scale: pick(m, float32(1), 1, 3.7)})
+	m.embed(x, embd)
 	for range 1 + m.rng.IntN(3) {
+		if m.chance(25) {
+			m.convolution(x)
+		}
 		m.layer(x)
+	}
+	if m.chance(20) {
+		m.pooled(x)
+		return
 	}
 	l, h := m.buf("last", p.Embd, prog.LogitRows), m.buf("normed", p.Embd, prog.LogitRows)
 	m.op(prog.TakeRows{In: x, Out: l})
@@ -144,7 +181,7 @@ func (m *Random) decoder() {
 	if m.chance(50) {
 		head = m.matrix(p.Vocab, p.Embd)
 	}
-	m.op(prog.Head{In: h, W: head, Bias: m.bias(p.Vocab)})
+	m.op(prog.Head{In: h, W: head, Bias: m.bias(p.Vocab), Scale: pick(m, float32(1), 1, 0.25), Cap: pick(m, float32(0), 0, 3)})
 }
 
 // fit is a width that a model of one format can have in that format; with more
@@ -162,57 +199,7 @@ func (m *Random) norm(in, out, add prog.BufID) {
 		Norm: pick(m, prog.RMS, prog.RMS, prog.LayerNorm), Eps: pick(m, float32(1e-5), 1e-6)})
 }
 
-// layer adds attention and a gated feed-forward to the stream x.
-func (m *Random) layer(x prog.BufID) {
-	p := m.Prog
-	kvHeads, group := 1+m.rng.IntN(3), 1+m.rng.IntN(4)
-	heads, dim := kvHeads*group, pick(m, 8, 16, 32, 64, 20, 6)
-	q, k, v := m.buf("q", heads*dim, prog.TokenRows), m.buf("k", kvHeads*dim, prog.TokenRows), m.buf("v", kvHeads*dim, prog.TokenRows)
-	h, a, s := m.buf("h", p.Embd, prog.TokenRows), m.buf("a", heads*dim, prog.TokenRows), m.buf("s", p.Embd, prog.TokenRows)
-
-	m.norm(x, h, prog.NoBuf)
-	m.op(prog.Linear{In: h, Parts: []prog.LinearPart{m.part(h, q), m.part(h, k), m.part(h, v)}})
-	ra := prog.RopeAppend{Q: q, K: k, V: v, KV: len(p.KV), Heads: heads, KVHeads: kvHeads, HeadDim: dim,
-		QNorm: prog.NoWeight, KNorm: prog.NoWeight, NormEps: 1e-6, Rope: m.rope(dim)}
-	if m.chance(30) {
-		ra.QNorm, ra.KNorm = m.vector(dim, 1), m.vector(dim, 1)
-	}
-	m.op(ra)
-	m.op(prog.Attend{Q: q, Out: a, KV: len(p.KV), Heads: heads, KVHeads: kvHeads, HeadDim: dim,
-		Scale: float32(1 / math.Sqrt(float64(dim))), Window: pick(m, 0, 0, 5, 40)})
-	p.KV = append(p.KV, prog.KVLayer{Heads: kvHeads, KeyDim: dim, ValueDim: dim})
-	m.op(prog.Linear{In: a, Parts: []prog.LinearPart{m.part(a, s)}})
-	if m.chance(50) {
-		m.norm(x, h, s)
-	} else {
-		m.op(prog.AddTo{Dst: x, Src: s})
-		m.norm(x, h, prog.NoBuf)
-	}
-	ffn := m.fit(pick(m, 64, 96, 256, 512, 40))
-	gate, up := m.buf("gate", ffn, prog.TokenRows), m.buf("up", ffn, prog.TokenRows)
-	m.op(prog.Linear{In: h, Parts: []prog.LinearPart{m.part(h, gate), m.part(h, up)}})
-	m.op(prog.GateMul{Gate: gate, Up: up, Out: pick(m, gate, up), Act: pick(m, prog.SiLU, prog.GELU)})
-	in := p.Ops[len(p.Ops)-1].(prog.GateMul).Out
-	m.op(prog.Linear{In: in, Parts: []prog.LinearPart{m.part(in, s)}})
-	m.op(prog.AddTo{Dst: x, Src: s})
-}
-
 func (m *Random) part(in, out prog.BufID) prog.LinearPart {
 	rows, cols := m.Prog.Bufs[out].Width, m.Prog.Bufs[in].Width
 	return prog.LinearPart{Out: out, W: m.matrix(rows, cols), Bias: m.bias(rows)}
-}
-
-func (m *Random) rope(headDim int) prog.Rope {
-	if m.chance(15) {
-		return prog.Rope{}
-	}
-	dim := headDim
-	if m.chance(30) {
-		dim = 2 * (1 + m.rng.IntN(headDim/2))
-	}
-	r := prog.Rope{Dim: dim, Order: pick(m, prog.Interleaved, prog.Halves), Mag: pick(m, float32(1), 1.1386294)}
-	for i := range dim / 2 {
-		r.Freqs = append(r.Freqs, float32(math.Pow(10000, -2*float64(i)/float64(dim))))
-	}
-	return r
 }

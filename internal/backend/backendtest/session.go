@@ -66,13 +66,14 @@ func (s *Session) Runner() backend.Runner { return s.runner }
 func (s *Session) Step(parts ...Part) [][]float32 {
 	s.tb.Helper()
 	s.Fill(parts...)
-	logits := make([]float32, len(s.batch.Logits)*s.prog.Vocab)
+	width := s.prog.OutWidth()
+	logits := make([]float32, len(s.batch.Logits)*width)
 	if err := s.runner.Run(&s.batch, logits); err != nil {
 		s.tb.Fatal(err)
 	}
 	var rows [][]float32
 	for i := range s.batch.Logits {
-		rows = append(rows, logits[i*s.prog.Vocab:(i+1)*s.prog.Vocab])
+		rows = append(rows, logits[i*width:(i+1)*width])
 	}
 	return rows
 }

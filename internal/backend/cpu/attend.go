@@ -16,11 +16,12 @@ type visitPlan struct {
 	heads  int // query heads over one head of keys
 	rows   int // rows of a sequence taken together
 	window int
+	both   bool
 }
 
 func newVisitPlan(o prog.Attend) visitPlan {
 	heads := o.Heads / o.KVHeads
-	return visitPlan{heads: heads, rows: max(1, queriesAtOnce/heads), window: o.Window}
+	return visitPlan{heads: heads, rows: max(1, queriesAtOnce/heads), window: o.Window, both: o.Both}
 }
 
 // visit is a plan's lists for the step that is on.
@@ -37,12 +38,26 @@ func newVisit(p visitPlan, l backend.Limits) visit {
 	return visit{visitPlan: p, blocks: make([]block, 0, l.Rows/p.rows+l.Seqs), visible: make([]kern.KeyRange, 0, l.Rows)}
 }
 
+// split is how many parts the heads of one head of keys are cut into, so that each
+// still has about queriesAtOnce: the largest divisor of the heads that allows it.
+func (v *visit) split() int {
+	for parts := max(1, v.heads/queriesAtOnce); ; parts-- {
+		if v.heads%parts == 0 {
+			return parts
+		}
+	}
+}
+
 func (v *visit) prepare(b *prog.Batch) {
 	v.blocks, v.visible = v.blocks[:0], v.visible[:0]
-	for _, pos := range b.Pos {
-		v.visible = append(v.visible, kern.Causal(pos, int32(v.window)))
-	}
 	for s := range b.Seqs() {
+		for _, pos := range b.Pos[b.SeqStart[s]:b.SeqStart[s+1]] {
+			if v.both {
+				v.visible = append(v.visible, kern.Both(pos, int32(v.window), b.CtxLen[s]))
+			} else {
+				v.visible = append(v.visible, kern.Causal(pos, int32(v.window)))
+			}
+		}
 		for row := b.SeqStart[s]; row < b.SeqStart[s+1]; row += int32(v.rows) {
 			v.blocks = append(v.blocks, block{int32(s), row, min(row+int32(v.rows), b.SeqStart[s+1])})
 		}
@@ -55,13 +70,16 @@ func (v *visit) prepare(b *prog.Batch) {
 func (r *runner) attend(c *compiled, o prog.Attend) phase {
 	v := &r.visits[c.visitOf(o)]
 	q, out, layer := &r.bufs[o.Q], &r.bufs[o.Out], &r.cache.layers[o.KV]
-	dims := r.prog.KV[o.KV]
+	dims, sinks := r.prog.KV[o.KV], r.vector(o.Sinks)
 	parts := 1 // of a head of keys, in this step
 	return phase{
 		items: func() int {
 			parts = 1
 			if len(v.blocks)*o.KVHeads < 4*len(r.pool.workers) {
 				parts = v.heads
+				if dims.Prefix { // keys are turned round for each part
+					parts = v.split()
+				}
 			}
 			return len(v.blocks) * o.KVHeads * parts
 		},
@@ -75,10 +93,13 @@ func (r *runner) attend(c *compiled, o prog.Attend) phase {
 				Q: q.values[int(b.row0)*q.stride+head*dims.KeyDim:], QStride: q.stride,
 				Out: out.values[int(b.row0)*out.stride+head*dims.ValueDim:], OutStride: out.stride,
 				Rows: int(b.row1 - b.row0), Heads: heads, KDim: dims.KeyDim, VDim: dims.ValueDim,
-				Visible: v.visible[b.row0:b.row1], Scale: o.Scale,
+				Visible: v.visible[b.row0:b.row1], Scale: o.Scale, Cap: o.Cap,
 				K: layer.keys[kvHead*dims.KeyDim*kern.GroupTokens:], KStride: layer.keyStride,
-				V: layer.values[kvHead*dims.ValueDim*kern.GroupTokens:], VStride: layer.valStride,
+				V: layer.valuesFrom(kvHead * dims.ValueDim * kern.GroupTokens), VStride: layer.valStride,
 				Groups: r.groupsOfSeq(int(b.seq)),
+			}
+			if sinks != nil {
+				args.Sinks = sinks[head : head+heads]
 			}
 			r.kern.Attend(w.attend, args)
 		},

@@ -12,6 +12,7 @@ import (
 //	keys    [head][dim][16 tokens]     a lane is a token: scores
 //	values  [head][16 tokens][dim]     a lane is a dimension: weighted sums
 //
+// A layer whose values begin its keys has no values of its own.
 // Pages are not cleared: who attends selects the positions it sees.
 type cache struct {
 	memory *memory
@@ -44,7 +45,7 @@ func newCache(p *prog.Program, l backend.Limits) (*cache, error) {
 	}
 	groups := l.Pages * c.groups
 	for _, kv := range p.KV {
-		layer := cacheLayer{keyStride: kv.Heads * kv.KeyDim * kern.GroupTokens, valStride: kv.Heads * kv.ValueDim * kern.GroupTokens}
+		layer := cacheLayer{keyStride: kv.Heads * kv.KeyDim * kern.GroupTokens, valStride: kv.Heads * kv.OwnValues() * kern.GroupTokens}
 		layer.keys = cut(groups * layer.keyStride)
 		layer.values = cut(groups * layer.valStride)
 		c.layers = append(c.layers, layer)
@@ -52,7 +53,17 @@ func newCache(p *prog.Program, l backend.Limits) (*cache, error) {
 	return c, nil
 }
 
-// put writes the keys and values of all heads of one token to its slot.
+// valuesFrom is the values from a place of the first group on; nil where they are
+// in the keys.
+func (l *cacheLayer) valuesFrom(at int) []float32 {
+	if l.valStride == 0 {
+		return nil
+	}
+	return l.values[at:]
+}
+
+// put writes the keys and values of all heads of one token to its slot; values is
+// nil where they are in the keys.
 func (l *cacheLayer) put(slot int, keys, values []float32, heads int) {
 	group, token := slot/kern.GroupTokens, slot%kern.GroupTokens
 	// Key i of all heads in order is at i × 16, since [head][dim] is one run.
@@ -60,8 +71,8 @@ func (l *cacheLayer) put(slot int, keys, values []float32, heads int) {
 	for i, v := range keys {
 		dst[i*kern.GroupTokens+token] = v
 	}
-	dim := len(values) / heads
 	dst = l.values[group*l.valStride : (group+1)*l.valStride]
+	dim := len(values) / heads
 	for h := range heads {
 		copy(dst[(h*kern.GroupTokens+token)*dim:][:dim], values[h*dim:])
 	}

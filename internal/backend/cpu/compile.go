@@ -17,14 +17,19 @@ type compiled struct {
 	acts   []actsPlan
 	ropes  []prog.Rope
 	visits []visitPlan
+	// Memory of experts and of products by heads.
+	experts []expertPlan
+	heads   []headPlan
 	// round lists, for each op, the acts that it fills row by row after its own
 	// work; alone marks ops whose input has to be rounded in a phase before them.
 	round [][]int
 	alone [][]int
 
-	maxRow     int // longest row of weights, its last block padded
+	maxRow     int   // longest row of weights, its last block padded
+	taps       int64 // values of convolutions
 	maxQueries int
 	maxValue   int
+	inKeys     bool // some values are in the keys
 }
 
 // actsPlan is a buffer, rounded for a kind of format. Each has its own memory,
@@ -80,7 +85,8 @@ func (c *compiled) inputs(i int, op prog.Op, writer []int) {
 // it can round the row while it is at hand.
 func byRows(op prog.Op) bool {
 	switch op.(type) {
-	case prog.Embed, prog.Norm, prog.GateMul, prog.AddTo, prog.TakeRows:
+	case prog.Embed, prog.Norm, prog.GateMul, prog.Activate, prog.AddTo, prog.TakeRows, prog.ShortConv, prog.Pool,
+		prog.RowScale, prog.Experts:
 		return true
 	}
 	return false
@@ -105,9 +111,23 @@ func outputs(op prog.Op) []prog.BufID {
 		return []prog.BufID{o.Out}
 	case prog.GateMul:
 		return []prog.BufID{o.Out}
+	case prog.Activate:
+		return []prog.BufID{o.Out}
 	case prog.AddTo:
 		return []prog.BufID{o.Dst}
 	case prog.TakeRows:
+		return []prog.BufID{o.Out}
+	case prog.ShortConv:
+		return []prog.BufID{o.Out}
+	case prog.Pool:
+		return []prog.BufID{o.Out}
+	case prog.Route:
+		return []prog.BufID{o.Ids, o.Weights}
+	case prog.RowScale:
+		return []prog.BufID{o.Dst}
+	case prog.Experts:
+		return []prog.BufID{o.Out}
+	case prog.HeadLinear:
 		return []prog.BufID{o.Out}
 	}
 	return nil
@@ -118,8 +138,17 @@ func outputs(op prog.Op) []prog.BufID {
 func (c *compiled) shapes(op prog.Op, l backend.Limits) {
 	switch o := op.(type) {
 	case prog.Embed:
-		f := c.model.weights[o.W].matrix.Format
-		c.maxRow = max(c.maxRow, f.Blocks(c.model.prog.Embd)*f.BlockElems)
+		c.maxRow = max(c.maxRow, c.rowOf(o.W))
+		if o.Pos != prog.NoWeight {
+			c.maxRow = max(c.maxRow, c.rowOf(o.Pos))
+		}
+	case prog.ShortConv:
+		c.maxRow = max(c.maxRow, c.rowOf(o.W), 2*c.model.prog.Bufs[o.Out].Width)
+		c.taps += int64(o.Taps) * int64(c.model.prog.Bufs[o.Out].Width)
+	case prog.Experts:
+		c.expertsOf(o)
+	case prog.HeadLinear:
+		c.headsOf(o)
 	case prog.RopeAppend:
 		c.ropeOf(o.Rope)
 	case prog.Attend:
@@ -127,7 +156,14 @@ func (c *compiled) shapes(op prog.Op, l backend.Limits) {
 		plan := c.visits[c.visitOf(o)]
 		c.maxQueries = max(c.maxQueries, min(plan.rows, l.Rows)*plan.heads)
 		c.maxValue = max(c.maxValue, v.ValueDim)
+		c.inKeys = c.inKeys || v.Prefix
 	}
+}
+
+// rowOf is the length of a matrix's row, its last block padded.
+func (c *compiled) rowOf(w prog.WeightID) int {
+	m := c.model.weights[w].matrix
+	return m.Format.Blocks(m.Cols) * m.Format.BlockElems
 }
 
 func (c *compiled) actsOf(b prog.BufID, kind quant.ActKind) int {
@@ -159,7 +195,11 @@ func place[T any](list *[]T, v T, same func(a, b T) bool) int {
 }
 
 func (c *compiled) newWorker() *worker {
-	return &worker{row: make([]float32, c.maxRow), attend: kern.NewAttendScratch(c.maxQueries, c.maxValue)}
+	attend := kern.NewAttendScratch(c.maxQueries, c.maxValue)
+	if c.inKeys {
+		attend.ReserveInKeys()
+	}
+	return &worker{row: make([]float32, c.maxRow), attend: attend}
 }
 
 // bytes is the memory of a runner beside its cache.
@@ -172,9 +212,19 @@ func (c *compiled) bytes(l backend.Limits) int64 {
 		b := c.model.prog.Bufs[a.buf]
 		n += kern.ActBytes(a.kind, rowsOf(b.Rows, l), b.Width)
 	}
+	for _, e := range c.experts {
+		n += e.bytes(l)
+	}
+	for _, h := range c.heads {
+		n += c.headBytes(h, l)
+	}
 	for _, r := range c.ropes {
 		n += 8 * int64(l.Rows) * int64(len(r.Freqs))
 	}
+	n += 4 * c.taps
 	worker := kern.AttendScratchBytes(c.maxQueries, c.maxValue) + 4*int64(c.maxRow)
+	if c.inKeys {
+		worker += kern.InKeysBytes(c.maxValue)
+	}
 	return n + int64(c.model.device.threads)*worker
 }

@@ -35,6 +35,18 @@ func TestConform(t *testing.T) {
 	backendtest.RunConform(t, ref.New(ref.Options{}), cpu.Poison, list...)
 }
 
+// TestEncoders takes one device of each level: the ops of encoders have no
+// kernels of their own.
+func TestEncoders(t *testing.T) {
+	var list []backend.Device
+	for _, d := range devices() {
+		if d.Threads() == 2 {
+			list = append(list, d)
+		}
+	}
+	backendtest.RunEncoders(t, ref.New(ref.Options{}), cpu.Poison, list...)
+}
+
 func TestLaw(t *testing.T) {
 	for i, d := range devices() {
 		if len(kern.Supported()) > 1 && i > 0 && d.Name() == "cpu/portable" {
@@ -56,7 +68,28 @@ func TestLawFormats(t *testing.T) {
 }
 
 func TestGolden(t *testing.T) {
-	backendtest.RunGolden(t, cpu.New(cpu.Options{}), backendtest.Goldens)
+	backendtest.RunGolden(t, cpu.New(cpu.Options{}), backendtest.Goldens(t))
+}
+
+func TestEmbeddings(t *testing.T) { backendtest.RunEmbeddings(t, cpu.New(cpu.Options{})) }
+
+// TestGoldenSame holds one device of each level against the definition.
+func TestGoldenSame(t *testing.T) {
+	var list []backend.Device
+	for _, d := range devices() {
+		if d.Threads() == 2 {
+			list = append(list, d)
+		}
+	}
+	backendtest.RunGoldenSame(t, ref.New(ref.Options{}), backendtest.Goldens(t), list...)
+}
+
+func TestGoldenLaw(t *testing.T) {
+	backendtest.RunGoldenLaw(t, cpu.New(cpu.Options{Threads: 2}), backendtest.Goldens(t), cpu.Poison)
+}
+
+func TestGoldenWarm(t *testing.T) {
+	backendtest.RunGoldenWarm(t, cpu.New(cpu.Options{Threads: 2}), backendtest.Goldens(t))
 }
 
 func TestStory(t *testing.T) { backendtest.RunStory(t, cpu.New(cpu.Options{})) }

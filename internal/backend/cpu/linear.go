@@ -11,13 +11,15 @@ type product struct {
 	acts   *kern.Acts
 	bias   []float32
 	out    *buffer // nil: the step's logits
+	scale  float32 // of logits
+	cap    float32 // of logits; 0: none
 
 	chunks int // of panels, in this step
 }
 
 func (r *runner) product(c *compiled, in prog.BufID, w, bias prog.WeightID, out prog.BufID) product {
 	m := r.weights[w].matrix
-	p := product{matrix: m, acts: r.acts[c.actsOf(in, m.Format.Act)], bias: r.vector(bias)}
+	p := product{matrix: m, acts: r.acts[c.actsOf(in, m.Format.Act)], bias: r.vector(bias), scale: 1}
 	if out != prog.NoBuf {
 		p.out = &r.bufs[out]
 	}
@@ -35,6 +37,13 @@ const (
 	itemWork     = 16 << 20 // multiplications
 )
 
+// panelsOfItem is how many panels of a matrix an item takes, with so many rows.
+func panelsOfItem(m *kern.Matrix, rows int) int {
+	bytes := itemBytes / m.Format.PanelBytes(m.Cols)
+	work := itemWork / (kern.Lanes * m.Cols * rows)
+	return max(panelsAtOnce, min(bytes, work)/panelsAtOnce*panelsAtOnce)
+}
+
 // linear is a phase over panels and rows of all parts. Items of the same panels
 // follow one another, so that their weights are still in the cache.
 func (r *runner) linear(rows prog.RowKind, parts []product) phase {
@@ -47,10 +56,7 @@ func (r *runner) linear(rows prog.RowKind, parts []product) phase {
 			}
 			rowBlock = min(n, rowsAtOnce)
 			rowBlocks = (n + rowBlock - 1) / rowBlock
-			m := parts[0].matrix
-			bytes := itemBytes / m.Format.PanelBytes(m.Cols)
-			work := itemWork / (kern.Lanes * m.Cols * rowBlock)
-			panels = max(panelsAtOnce, min(bytes, work)/panelsAtOnce*panelsAtOnce)
+			panels = panelsOfItem(parts[0].matrix, rowBlock)
 			items := 0
 			for i := range parts {
 				parts[i].chunks = (parts[i].matrix.Panels() + panels - 1) / panels
@@ -72,12 +78,26 @@ func (r *runner) linear(rows prog.RowKind, parts []product) phase {
 				out, stride = p.out.values, p.out.stride
 			}
 			r.kern.Linear(&w.linear, p.matrix, p.acts, row0, row1, panel0, panel1, out, stride)
-			if p.bias != nil {
-				from, to := panel0*kern.Lanes, min(panel1*kern.Lanes, p.matrix.Rows)
-				for row := row0; row < row1; row++ {
-					r.kern.Add(out[row*stride+from:row*stride+to], p.bias[from:to])
-				}
+			from, to := panel0*kern.Lanes, min(panel1*kern.Lanes, p.matrix.Rows)
+			for row := row0; row < row1; row++ {
+				r.finish(p, out[row*stride+from:row*stride+to], from)
 			}
 		},
+	}
+}
+
+// finish does what follows the dot products for the outputs from the given one
+// on: bias, scale and cap.
+func (r *runner) finish(p *product, out []float32, from int) {
+	if p.bias != nil {
+		r.kern.Add(out, p.bias[from:from+len(out)])
+	}
+	if p.scale != 1 {
+		for i, v := range out {
+			out[i] = float32(v * p.scale)
+		}
+	}
+	if p.cap != 0 {
+		r.kern.Softcap(out, p.cap)
 	}
 }

@@ -16,11 +16,24 @@ import (
 // dropped: with it the memory at load stays near the size of the panels.
 const chunkBytes = 8 << 20
 
-// weight is a matrix in panels, or a vector of float32.
+// weight is a matrix in panels, a stack of them, or a vector of float32 (of a
+// stack: all its vectors in order).
 type weight struct {
 	matrix *kern.Matrix
+	stack  []*kern.Matrix
 	vector []float32
 }
+
+// parts are the matrices of a weight, none of a vector.
+func (w *weight) parts() []*kern.Matrix {
+	if w.matrix != nil {
+		return []*kern.Matrix{w.matrix}
+	}
+	return w.stack
+}
+
+// format is how the weight's matrices lie.
+func (w *weight) format() *kern.Format { return w.parts()[0].Format }
 
 // loader reads a program's weights into panels.
 type loader struct {
@@ -43,6 +56,7 @@ type loader struct {
 // chunk is some panels of a weight.
 type chunk struct {
 	weight         prog.WeightID
+	part           int // of a stack
 	panel0, panel1 int
 	bytes          int64 // in the file
 }
@@ -67,7 +81,7 @@ func (l *loader) load() ([]weight, error) {
 // lay finds each weight's format, reads the vectors, and lays the matrices out
 // in one piece of memory.
 func (l *loader) lay() error {
-	type place struct{ at, size int64 }
+	type place struct{ at, size int64 } // size: of a matrix; those of a stack follow each other, aligned
 	places := make([]place, len(l.prog.Weights))
 	formats := make([]*kern.Format, len(l.prog.Weights))
 	var size int64
@@ -78,8 +92,8 @@ func (l *loader) lay() error {
 				return err
 			}
 			if w.Kind == prog.Vector {
-				l.weights[i].vector = decode(f, rows, w.Cols)
-				l.bytes += 4 * int64(w.Cols)
+				l.weights[i].vector = decode(f, rows, w.Flat().Cols)
+				l.bytes += 4 * int64(w.Flat().Cols)
 				return nil
 			}
 			format, ok := kern.Lookup(t.Type)
@@ -94,11 +108,12 @@ func (l *loader) lay() error {
 		}
 		if f := formats[i]; f != nil {
 			n := int64(kern.Panels(w.Rows)) * int64(f.PanelBytes(w.Cols))
-			if n > math.MaxInt64/2-size {
-				return fmt.Errorf("tensor %q is too large: %d bytes in panels", w.Tensor, n)
+			parts := int64(max(w.Stack, 1))
+			if n > (math.MaxInt64/2-size)/parts-lineBytes {
+				return fmt.Errorf("tensor %q is too large: %d times %d bytes in panels", w.Tensor, parts, n)
 			}
 			places[i] = place{size, n}
-			size += roundUp(n, lineBytes)
+			size += parts * roundUp(n, lineBytes)
 		}
 	}
 	l.bytes += size
@@ -109,7 +124,17 @@ func (l *loader) lay() error {
 	for i, w := range l.prog.Weights {
 		if f := formats[i]; f != nil {
 			p := places[i]
-			l.weights[i].matrix = kern.NewMatrix(f, w.Rows, w.Cols, l.memory.bytes[p.at:p.at+p.size:p.at+p.size])
+			cut := func() *kern.Matrix {
+				m := kern.NewMatrix(f, w.Rows, w.Cols, l.memory.bytes[p.at:p.at+p.size:p.at+p.size])
+				p.at += roundUp(p.size, lineBytes)
+				return m
+			}
+			if w.Stack == 0 {
+				l.weights[i].matrix = cut()
+			}
+			for range w.Stack {
+				l.weights[i].stack = append(l.weights[i].stack, cut())
+			}
 		}
 	}
 	return nil
@@ -125,17 +150,16 @@ func decode(f quant.Format, rows []byte, n int) []float32 {
 func (l *loader) chunks() []chunk {
 	var list []chunk
 	for i, w := range l.weights {
-		if w.matrix == nil {
-			continue
-		}
-		// Panels hold about as many bytes as the rows of the file, or twice as many where a format of 1 or 2 bits is unpacked to 3.
-		panel := int64(w.matrix.Format.PanelBytes(w.matrix.Cols))
-		step := int(max(1, chunkBytes/panel))
-		for p := 0; p < w.matrix.Panels(); p += step {
-			end := min(p+step, w.matrix.Panels())
-			c := chunk{prog.WeightID(i), p, end, panel * int64(end-p)}
-			list = append(list, c)
-			l.total += c.bytes
+		for n, m := range w.parts() {
+			// Panels hold about as many bytes as the rows of the file, or twice as many where a format of 1 or 2 bits is unpacked to 3.
+			panel := int64(m.Format.PanelBytes(m.Cols))
+			step := int(max(1, chunkBytes/panel))
+			for p := 0; p < m.Panels(); p += step {
+				end := min(p+step, m.Panels())
+				c := chunk{prog.WeightID(i), n, p, end, panel * int64(end-p)}
+				list = append(list, c)
+				l.total += c.bytes
+			}
 		}
 	}
 	return list
@@ -168,7 +192,7 @@ func (l *loader) work(chunks []chunk) {
 
 // pack fills the panels of one chunk.
 func (l *loader) pack(c chunk) error {
-	w, m := l.prog.Weights[c.weight], l.weights[c.weight].matrix
+	w, m := l.prog.Weights[c.weight], l.weights[c.weight].parts()[c.part]
 	return l.src.Read(w.Tensor, func(t backend.Tensor) error {
 		f, rows, err := backend.Rows(w, t)
 		if err != nil {
@@ -177,14 +201,16 @@ func (l *loader) pack(c chunk) error {
 		if f.Type != m.Format.Type {
 			return &backend.TensorError{Tensor: w.Tensor, Type: t.Type, What: "it changed while it was loaded"}
 		}
-		row := len(rows) / w.Rows
+		row := len(rows) / w.Flat().Rows
+		before := c.part * w.Rows // rows of the stack's earlier parts
+		rows = rows[before*row:]
 		for p := c.panel0; p < c.panel1; p++ {
 			first := p * kern.Lanes
 			last := min(first+kern.Lanes, w.Rows)
 			m.Pack(p, rows[first*row:last*row])
 		}
 		if t.Drop != nil {
-			from := (w.FromRow + c.panel0*kern.Lanes) * row
+			from := (w.FromRow + before + c.panel0*kern.Lanes) * row
 			t.Drop(from, from+min((c.panel1-c.panel0)*kern.Lanes, w.Rows-c.panel0*kern.Lanes)*row)
 		}
 		return nil

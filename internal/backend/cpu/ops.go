@@ -17,7 +17,10 @@ func (c *compiled) phases(r *runner) []phase {
 				r.round(alone, row)
 			}))
 		}
-		list = append(list, r.phase(c, op, c.round[i]))
+		if before := r.before(op); before != nil {
+			list = append(list, *before)
+		}
+		list = append(list, r.phasesOf(c, op, c.round[i])...)
 	}
 	if len(list) > maxPhases {
 		panic(fmt.Sprintf("cpu: a program of %d phases, at most %d are possible", len(list), maxPhases))
@@ -25,7 +28,18 @@ func (c *compiled) phases(r *runner) []phase {
 	return list
 }
 
-// phase is one op. The acts in round are filled from the row that the op wrote.
+// phasesOf is one op, mostly in one phase.
+func (r *runner) phasesOf(c *compiled, op prog.Op, round []int) []phase {
+	switch o := op.(type) {
+	case prog.Experts:
+		return r.experts(c, o, round)
+	case prog.HeadLinear:
+		return r.headLinear(c, o)
+	}
+	return []phase{r.phase(c, op, round)}
+}
+
+// phase is one op of one phase. The acts in round are filled from the row that the op wrote.
 func (r *runner) phase(c *compiled, op prog.Op, round []int) phase {
 	switch o := op.(type) {
 	case prog.Embed:
@@ -39,19 +53,36 @@ func (r *runner) phase(c *compiled, op prog.Op, round []int) phase {
 		}
 		return r.linear(r.prog.Bufs[o.In].Rows, parts)
 	case prog.Head:
-		return r.linear(prog.LogitRows, []product{r.product(c, o.In, o.W, o.Bias, prog.NoBuf)})
+		p := r.product(c, o.In, o.W, o.Bias, prog.NoBuf)
+		p.scale, p.cap = o.Scale, o.Cap
+		return r.linear(prog.LogitRows, []product{p})
 	case prog.RopeAppend:
 		return r.ropeAppend(c, o)
 	case prog.Attend:
 		return r.attend(c, o)
 	case prog.GateMul:
 		return r.gateMul(o, round)
+	case prog.Activate:
+		return r.activate(o, round)
 	case prog.AddTo:
 		dst, src := &r.bufs[o.Dst], &r.bufs[o.Src]
 		return r.rowPhase(r.prog.Bufs[o.Dst].Rows, addCost*dst.width, func(_ *worker, row int) {
-			r.kern.Add(dst.row(row), src.row(row))
+			r.kern.AddScaled(dst.row(row), src.row(row), o.Scale)
 			r.round(round, row)
 		})
+	case prog.ShortConv:
+		return r.shortConv(o, round)
+	case prog.Pool:
+		return r.poolRows(o, round)
+	case prog.Output:
+		in := &r.bufs[o.In]
+		return r.rowPhase(prog.LogitRows, addCost*in.width, func(_ *worker, row int) {
+			copy(r.logits[row*in.width:(row+1)*in.width], in.row(row))
+		})
+	case prog.Route:
+		return r.route(o)
+	case prog.RowScale:
+		return r.rowScale(o, round)
 	case prog.TakeRows:
 		out, in := &r.bufs[o.Out], &r.bufs[o.In]
 		return r.rowPhase(prog.LogitRows, addCost*out.width, func(_ *worker, row int) {
@@ -109,7 +140,7 @@ func (r *runner) vector(id prog.WeightID) []float32 {
 // which all layers share.
 func (r *runner) embed(o prog.Embed, round []int) phase {
 	out, m := &r.bufs[o.Out], r.weights[o.W].matrix
-	cost := embedCost * out.width
+	cost, kind := embedCost*out.width, r.vector(o.Type)
 	for i := range r.ropes {
 		cost += angleCost * len(r.ropes[i].rope.Freqs)
 	}
@@ -121,6 +152,13 @@ func (r *runner) embed(o prog.Embed, round []int) phase {
 			for i := range values {
 				values[i] = float32(values[i] * o.Scale)
 			}
+		}
+		if o.Pos != prog.NoWeight {
+			r.weights[o.Pos].matrix.Row(w.row, int(r.batch.Pos[row]))
+			r.kern.Add(values, w.row[:len(values)])
+		}
+		if kind != nil {
+			r.kern.Add(values, kind)
 		}
 		for i := range r.ropes {
 			r.ropes[i].set(row, r.batch.Pos[row])
@@ -149,12 +187,33 @@ func (r *runner) norm(o prog.Norm, round []int) phase {
 	})
 }
 
+// gate is act(gate) × up.
+func (r *runner) gate(a prog.Act) func(dst, gate, up []float32) {
+	switch a {
+	case prog.GELU:
+		return r.kern.GELUMul
+	case prog.Tanh:
+		return tanhMul
+	}
+	return r.kern.SiLUMul
+}
+
+// activate is a gate over ones, whose product is exact.
+func (r *runner) activate(o prog.Activate, round []int) phase {
+	in, out, act := &r.bufs[o.In], &r.bufs[o.Out], r.gate(o.Act)
+	ones := make([]float32, out.width)
+	for i := range ones {
+		ones[i] = 1
+	}
+	return r.rowPhase(r.prog.Bufs[o.Out].Rows, gateCost*out.width, func(_ *worker, row int) {
+		act(out.row(row), in.row(row), ones)
+		r.round(round, row)
+	})
+}
+
 func (r *runner) gateMul(o prog.GateMul, round []int) phase {
 	gate, up, out := &r.bufs[o.Gate], &r.bufs[o.Up], &r.bufs[o.Out]
-	mul := r.kern.SiLUMul
-	if o.Act == prog.GELU {
-		mul = r.kern.GELUMul
-	}
+	mul := r.gate(o.Act)
 	return r.rowPhase(r.prog.Bufs[o.Out].Rows, gateCost*out.width, func(_ *worker, row int) {
 		mul(out.row(row), gate.row(row), up.row(row))
 		r.round(round, row)

@@ -1,11 +1,14 @@
 package cpu
 
-import "github.com/paddock-go/paddock/internal/prog"
+import (
+	"github.com/paddock-go/paddock/internal/num"
+	"github.com/paddock-go/paddock/internal/prog"
+)
 
 // ropeAppend rotates the heads of a row and puts its keys and values into the
 // cache.
 func (r *runner) ropeAppend(c *compiled, o prog.RopeAppend) phase {
-	q, k, v := &r.bufs[o.Q], &r.bufs[o.K], &r.bufs[o.V]
+	q, k := &r.bufs[o.Q], &r.bufs[o.K]
 	layer := &r.cache.layers[o.KV]
 	qNorm, kNorm := r.vector(o.QNorm), r.vector(o.KNorm)
 	table, rotate := c.ropeOf(o.Rope), r.kern.RopePairs
@@ -16,10 +19,11 @@ func (r *runner) ropeAppend(c *compiled, o prog.RopeAppend) phase {
 		for ; len(x) > 0; x = x[o.HeadDim:] {
 			head := x[:o.HeadDim]
 			if norm != nil {
-				r.kern.RMSNorm(head, head, norm, o.NormEps)
+				part := head[:len(norm)]
+				r.kern.RMSNorm(part, part, norm, o.NormEps)
 			}
 			if table >= 0 {
-				rotate(head, cos, sin)
+				rotate(head[o.Rope.From:], cos, sin)
 			}
 		}
 	}
@@ -32,6 +36,21 @@ func (r *runner) ropeAppend(c *compiled, o prog.RopeAppend) phase {
 		}
 		heads(q.row(row), qNorm, cos, sin)
 		heads(k.row(row), kNorm, cos, sin)
-		layer.put(int(r.batch.Slots[row]), k.row(row), v.row(row), o.KVHeads)
+		if o.Temp.Scale != 0 {
+			warm(q.row(row), o.Temp, r.batch.Pos[row])
+		}
+		var values []float32
+		if o.V != prog.NoBuf {
+			values = r.bufs[o.V].row(row)
+		}
+		layer.put(int(r.batch.Slots[row]), k.row(row), values, o.KVHeads)
 	})
+}
+
+// warm multiplies queries by the temperature of their position.
+func warm(q []float32, t prog.Temperature, pos int32) {
+	f := float32(1 + float64(float64(t.Scale)*num.Log64(float64(1+int(pos)/t.Every))))
+	for i := range q {
+		q[i] = float32(q[i] * f)
+	}
 }

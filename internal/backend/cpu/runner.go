@@ -25,8 +25,12 @@ type runner struct {
 	acts    []*kern.Acts // by compiled.acts
 	rounded []*buffer    // acts → the buffer they are rounded from
 	ropes   []angles
-	visits  []visit
-	groups  []int32 // sequence → its groups of 16 tokens, stride × sequences
+
+	expertRows []*expertRows // by compiled.experts
+	heads      []*kern.Acts  // by compiled.heads
+
+	visits []visit
+	groups []int32 // sequence → its groups of 16 tokens, stride × sequences
 
 	// The step that is on.
 	batch       *prog.Batch
@@ -58,6 +62,12 @@ func newRunner(m *model, l backend.Limits, c *cache) *runner {
 	for _, rope := range plan.ropes {
 		n := l.Rows * len(rope.Freqs)
 		r.ropes = append(r.ropes, angles{rope: rope, cos: make([]float32, n), sin: make([]float32, n)})
+	}
+	for _, e := range plan.experts {
+		r.expertRows = append(r.expertRows, newExpertRows(e, l))
+	}
+	for _, h := range plan.heads {
+		r.heads = append(r.heads, plan.headActs(h, l))
 	}
 	for _, v := range plan.visits {
 		r.visits = append(r.visits, newVisit(v, l))

@@ -31,7 +31,7 @@ func TestWarmRunAllocates(t *testing.T) {
 			{{Seq: &a, Tokens: m.Tokens(20), Logits: true}, {Seq: &b, Tokens: m.Tokens(40), Logits: true}},
 		} {
 			batch := s.Fill(parts...)
-			logits := make([]float32, len(batch.Logits)*m.Prog.Vocab)
+			logits := make([]float32, len(batch.Logits)*m.Prog.OutWidth())
 			if n := testing.AllocsPerRun(20, func() {
 				if err := s.Runner().Run(batch, logits); err != nil {
 					t.Fatal(err)

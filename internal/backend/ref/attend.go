@@ -15,8 +15,9 @@ const span = 512
 // ropeAppend normalises and rotates query and key heads, then writes keys and
 // values to the slots.
 func (r *runner) ropeAppend(op prog.RopeAppend) {
+	valueDim := r.prog.KV[op.KV].OwnValues()
 	for row, slot := range r.batch.Slots {
-		q, k, v := r.row(op.Q, row), r.row(op.K, row), r.row(op.V, row)
+		q, k := r.row(op.Q, row), r.row(op.K, row)
 		cos, sin := angles(op.Rope, r.batch.Pos[row])
 		for h := range op.Heads {
 			r.rotateHead(op, q[h*op.HeadDim:(h+1)*op.HeadDim], op.QNorm, cos, sin)
@@ -24,15 +25,31 @@ func (r *runner) ropeAppend(op prog.RopeAppend) {
 		for h := range op.KVHeads {
 			r.rotateHead(op, k[h*op.HeadDim:(h+1)*op.HeadDim], op.KNorm, cos, sin)
 		}
+		if op.Temp.Scale != 0 {
+			t := temperature(op.Temp, r.batch.Pos[row])
+			for i := range q {
+				q[i] = float32(q[i] * t)
+			}
+		}
 		copy(r.keys[op.KV][int(slot)*len(k):], k)
-		copy(r.values[op.KV][int(slot)*len(v):], v)
+		if op.V != prog.NoBuf {
+			copy(r.values[op.KV][int(slot)*op.KVHeads*valueDim:], r.row(op.V, row))
+		}
 	}
+}
+
+// temperature is what queries at a position are multiplied by, computed in
+// float64 and rounded once.
+func temperature(t prog.Temperature, pos int32) float32 {
+	return float32(1 + float64(float64(t.Scale)*num.Log64(float64(1+int(pos)/t.Every))))
 }
 
 func (r *runner) rotateHead(op prog.RopeAppend, head []float32, norm prog.WeightID, cos, sin []float32) {
 	if norm != prog.NoWeight {
-		rmsNorm(head, head, r.vector(norm), nil, op.NormEps)
+		w := r.vector(norm)
+		rmsNorm(head[:len(w)], head[:len(w)], w, nil, op.NormEps)
 	}
+	head = head[op.Rope.From:]
 	for i := range cos {
 		a, b := 2*i, 2*i+1
 		if op.Rope.Order == prog.Halves {
@@ -56,39 +73,53 @@ func angles(rope prog.Rope, pos int32) (cos, sin []float32) {
 }
 
 // attend: for each row and head, the spans from position 0 on, each from a
-// fresh start, merged left to right.
+// fresh start, merged left to right, a sink last.
 func (r *runner) attend(op prog.Attend) {
-	b := r.batch
+	b, valueDim := r.batch, r.prog.KV[op.KV].ValueDim
 	for s := range b.Seqs() {
 		for row := int(b.SeqStart[s]); row < int(b.SeqStart[s+1]); row++ {
+			first, last := visible(op, int(b.Pos[row]), int(b.CtxLen[s]))
 			for h := range op.Heads {
 				q := r.row(op.Q, row)[h*op.HeadDim : (h+1)*op.HeadDim]
-				out := r.row(op.Out, row)[h*op.HeadDim : (h+1)*op.HeadDim]
-				r.attendHead(op, s, int(b.Pos[row]), h/(op.Heads/op.KVHeads), q, out)
+				out := r.row(op.Out, row)[h*valueDim : (h+1)*valueDim]
+				all := r.attendHead(op, s, first, last, h/(op.Heads/op.KVHeads), q, valueDim)
+				if sinks := r.vector(op.Sinks); sinks != nil {
+					all.merge(&softmax{top: sinks[h], sum: 1, acc: make([]float32, valueDim)})
+				}
+				inv := 1 / all.sum
+				for i := range out {
+					out[i] = float32(all.acc[i] * inv)
+				}
 			}
 		}
 	}
 }
 
-func (r *runner) attendHead(op prog.Attend, seq, pos, kvHead int, q, out []float32) {
-	first := 0
-	if op.Window > 0 {
-		first = max(0, pos-op.Window+1)
+// visible is the first and the last key that a query sees.
+func visible(op prog.Attend, pos, ctx int) (first, last int) {
+	switch {
+	case op.Both && op.Window > 0:
+		return max(0, pos-op.Window/2), min(ctx-1, pos+op.Window/2)
+	case op.Both:
+		return 0, ctx - 1
+	case op.Window > 0:
+		return max(0, pos-op.Window+1), pos
 	}
+	return 0, pos
+}
+
+func (r *runner) attendHead(op prog.Attend, seq, first, last, kvHead int, q []float32, valueDim int) *softmax {
 	var all *softmax
-	for start := first / span * span; start <= pos; start += span {
-		part := newSoftmax(len(out))
-		part.attend(r, op, seq, kvHead, q, max(first, start), min(pos, start+span-1))
+	for start := first / span * span; start <= last; start += span {
+		part := newSoftmax(valueDim)
+		part.attend(r, op, seq, kvHead, q, max(first, start), min(last, start+span-1))
 		if all == nil {
 			all = part
 		} else {
 			all.merge(part)
 		}
 	}
-	inv := 1 / all.sum
-	for i := range out {
-		out[i] = float32(all.acc[i] * inv)
-	}
+	return all
 }
 
 // at returns head h of the key or value at a position of a sequence.
@@ -97,6 +128,14 @@ func (r *runner) at(cache []float32, seq, pos, h, heads int) []float32 {
 	slot := int(b.Tables[seq*b.Stride+pos/size])*size + pos%size
 	dim := len(cache) / (r.limits.Pages * size * heads)
 	return cache[(slot*heads+h)*dim : (slot*heads+h+1)*dim]
+}
+
+// value is head h of the value at a position of a sequence.
+func (r *runner) value(op prog.Attend, seq, pos, h int) []float32 {
+	if kv := r.prog.KV[op.KV]; kv.Prefix {
+		return r.at(r.keys[op.KV], seq, pos, h, op.KVHeads)[:kv.ValueDim]
+	}
+	return r.at(r.values[op.KV], seq, pos, h, op.KVHeads)
 }
 
 // softmax is a running weighted sum: acc ÷ sum are the attended values, with
@@ -119,14 +158,18 @@ func (s *softmax) attend(r *runner, op prog.Attend, seq, kvHead int, q []float32
 		for i, k := range r.at(r.keys[op.KV], seq, pos, kvHead, op.KVHeads) {
 			dot = num.FMA32(q[i], k, dot)
 		}
-		scores = append(scores, float32(dot*op.Scale))
+		score := float32(dot * op.Scale)
+		if op.Cap != 0 {
+			score = num.Softcap32(score, op.Cap)
+		}
+		scores = append(scores, score)
 		s.top = max(s.top, scores[pos-from])
 	}
 	var lanes [16]float32
 	for i, score := range scores {
 		weight := num.Exp32(score - s.top)
 		lanes[(from+i)%16] += weight
-		for j, v := range r.at(r.values[op.KV], seq, from+i, kvHead, op.KVHeads) {
+		for j, v := range r.value(op, seq, from+i, kvHead) {
 			s.acc[j] = num.FMA32(weight, v, s.acc[j])
 		}
 	}

@@ -46,7 +46,7 @@ func (d *Device) Load(p *prog.Program, src backend.Source, progress func(done, t
 			if err != nil {
 				return err
 			}
-			m.weights[i] = newWeight(w, f, rows, d.opts)
+			m.weights[i] = newWeight(w.Flat(), f, rows, d.opts)
 			return nil
 		}); err != nil {
 			return nil, fmt.Errorf("ref: %w", err)
@@ -121,7 +121,7 @@ func (m *model) NewRunner(l backend.Limits) (backend.Runner, error) {
 	slots := l.Pages * l.PageSize
 	for _, k := range m.prog.KV {
 		r.keys = append(r.keys, make([]float32, slots*k.Heads*k.KeyDim))
-		r.values = append(r.values, make([]float32, slots*k.Heads*k.ValueDim))
+		r.values = append(r.values, make([]float32, slots*k.Heads*k.OwnValues()))
 	}
 	return r, nil
 }

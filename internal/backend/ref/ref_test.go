@@ -8,13 +8,15 @@ import (
 )
 
 func TestGolden(t *testing.T) {
-	backendtest.RunGolden(t, ref.New(ref.Options{}), backendtest.Goldens)
+	backendtest.RunGoldenBrief(t, ref.New(ref.Options{}), backendtest.Goldens(t))
 }
 
 // TestGoldenWeights holds the lowering and the decoders, apart from any
 // rounding of activations.
 func TestGoldenWeights(t *testing.T) {
-	backendtest.RunGolden(t, ref.New(ref.Options{F32: true}), backendtest.Weights)
+	backendtest.RunGoldenBrief(t, ref.New(ref.Options{F32: true}), backendtest.Weights)
 }
+
+func TestEmbeddings(t *testing.T) { backendtest.RunEmbeddings(t, ref.New(ref.Options{})) }
 
 func TestStory(t *testing.T) { backendtest.RunStory(t, ref.New(ref.Options{})) }

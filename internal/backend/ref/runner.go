@@ -63,18 +63,41 @@ func (r *runner) Run(b *prog.Batch, logits []float32) error {
 			r.attend(op)
 		case prog.GateMul:
 			r.gateMul(op)
+		case prog.Activate:
+			r.activate(op)
 		case prog.AddTo:
 			for row := range r.rows(op.Dst) {
-				add(r.row(op.Dst, row), r.row(op.Src, row))
+				dst, src := r.row(op.Dst, row), r.row(op.Src, row)
+				for i := range dst {
+					dst[i] = num.FMA32(src[i], op.Scale, dst[i])
+				}
 			}
 		case prog.TakeRows:
 			for i, row := range b.Logits {
 				copy(r.row(op.Out, i), r.row(op.In, int(row)))
 			}
+		case prog.ShortConv:
+			r.shortConv(op)
+		case prog.Pool:
+			r.pool(op)
+		case prog.Output:
+			width := r.prog.Bufs[op.In].Width
+			for i := range b.Logits {
+				copy(logits[i*width:(i+1)*width], r.row(op.In, i))
+			}
+		case prog.Route:
+			r.route(op)
+		case prog.Experts:
+			r.experts(op)
+		case prog.RowScale:
+			r.rowScale(op)
+		case prog.HeadLinear:
+			r.headLinear(op)
 		case prog.Head:
 			r.linear(op.In, op.W, op.Bias, func(row int) []float32 {
 				return logits[row*r.prog.Vocab : (row+1)*r.prog.Vocab]
 			})
+			shapeLogits(logits[:len(b.Logits)*r.prog.Vocab], op)
 		default:
 			return fmt.Errorf("ref: op %s is unknown to this backend", op.Kind())
 		}
@@ -113,6 +136,27 @@ func (r *runner) embed(op prog.Embed) {
 				out[j] = float32(out[j] * op.Scale)
 			}
 		}
+		if op.Pos != prog.NoWeight {
+			p := &r.weights[op.Pos]
+			pos := make([]float32, len(out))
+			p.format.Decode(pos, p.row(int(r.batch.Pos[i])))
+			add(out, pos)
+		}
+		if op.Type != prog.NoWeight {
+			add(out, r.vector(op.Type))
+		}
+	}
+}
+
+// shapeLogits scales and caps.
+func shapeLogits(logits []float32, op prog.Head) {
+	for i := range logits {
+		if op.Scale != 1 {
+			logits[i] = float32(logits[i] * op.Scale)
+		}
+		if op.Cap != 0 {
+			logits[i] = num.Softcap32(logits[i], op.Cap)
+		}
 	}
 }
 
@@ -147,11 +191,29 @@ func (r *runner) linear(in prog.BufID, w, bias prog.WeightID, out func(row int) 
 	}
 }
 
-func (r *runner) gateMul(op prog.GateMul) {
-	act := num.SiLU32
-	if op.Act == prog.GELU {
-		act = num.GELU32
+// actOf is the function that an act names.
+func actOf(a prog.Act) func(float32) float32 {
+	switch a {
+	case prog.GELU:
+		return num.GELU32
+	case prog.Tanh:
+		return num.Tanh32
 	}
+	return num.SiLU32
+}
+
+func (r *runner) activate(op prog.Activate) {
+	act := actOf(op.Act)
+	for row := range r.rows(op.In) {
+		in, out := r.row(op.In, row), r.row(op.Out, row)
+		for i := range out {
+			out[i] = act(in[i])
+		}
+	}
+}
+
+func (r *runner) gateMul(op prog.GateMul) {
+	act := actOf(op.Act)
 	for row := range r.rows(op.Gate) {
 		gate, up, out := r.row(op.Gate, row), r.row(op.Up, row), r.row(op.Out, row)
 		for i := range out {

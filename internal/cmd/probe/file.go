@@ -3,6 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/paddock-go/paddock/engine"
 	"github.com/paddock-go/paddock/internal/backend/cpu"
@@ -58,17 +62,59 @@ func (f *file) tokenizer() (*tokenizer.Tokenizer, error) {
 	if f.tok != nil {
 		return f.tok, nil
 	}
-	g, err := gguf.Open(f.path)
-	if err != nil {
-		return nil, err
-	}
-	defer g.Close()
-	v, err := vocab.FromGGUF(g)
+	v, err := readVocab(f.path)
 	if err != nil {
 		return nil, err
 	}
 	f.tok, err = tokenizer.New(v)
 	return f.tok, err
+}
+
+// readVocab reads the vocabulary of a GGUF file, of a tokenizer.json, or of a folder
+// that holds one and a tokenizer_config.json.
+func readVocab(path string) (tokenizer.Vocab, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return tokenizer.Vocab{}, err
+	case info.IsDir():
+		return readFolder(path)
+	case strings.EqualFold(filepath.Ext(path), ".json"):
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return tokenizer.Vocab{}, err
+		}
+		return vocab.FromJSON(data)
+	}
+	g, err := gguf.Open(path)
+	if err != nil {
+		return tokenizer.Vocab{}, err
+	}
+	defer g.Close()
+	return vocab.FromGGUF(g)
+}
+
+func readFolder(path string) (tokenizer.Vocab, error) {
+	data, err := os.ReadFile(filepath.Join(path, "tokenizer.json"))
+	if err != nil {
+		return tokenizer.Vocab{}, err
+	}
+	v, err := vocab.FromJSON(data)
+	if err != nil {
+		return v, err
+	}
+	data, err = os.ReadFile(filepath.Join(path, "tokenizer_config.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return v, nil
+	}
+	if err != nil {
+		return v, err
+	}
+	c, err := vocab.ReadConfig(data)
+	if err == nil {
+		c.Apply(&v)
+	}
+	return v, err
 }
 
 func (f *file) engine() (*engine.Engine, error) {
@@ -100,15 +146,46 @@ func (f *file) session() (_ *session.Session, err error) {
 // run computes tokens as one sequence and hands out the logits of every position,
 // or of the last one alone.
 func (f *file) run(tokens []int32, all bool, each func(pos int, row []float32)) error {
-	if len(tokens) == 0 || len(tokens) > maxContext {
-		return fmt.Errorf("%d tokens, must be 1 to %d", len(tokens), maxContext)
-	}
-	s, err := f.session()
+	s, err := f.opened(tokens)
 	if err != nil {
 		return err
 	}
-	for from := 0; from < len(tokens); from += rows {
-		to := min(from+rows, len(tokens))
+	if s.Embeds() {
+		return errors.New("the model gives embeddings and no logits; ask embed")
+	}
+	return steps(s, tokens, all, each)
+}
+
+// embed is the pooled row of tokens.
+func (f *file) embed(tokens []int32) (pooled []float32, err error) {
+	s, err := f.opened(tokens)
+	if err != nil {
+		return nil, err
+	}
+	if !s.Embeds() {
+		return nil, errors.New("the model's file names no pooling_type, so it gives logits and no embedding")
+	}
+	err = steps(s, tokens, false, func(_ int, row []float32) { pooled = append(pooled, row...) })
+	return pooled, err
+}
+
+// opened is the session for a sequence of tokens.
+func (f *file) opened(tokens []int32) (*session.Session, error) {
+	s, err := f.session()
+	if err == nil && (len(tokens) == 0 || len(tokens) > s.Context()) {
+		err = fmt.Errorf("%d tokens, must be 1 to %d", len(tokens), s.Context())
+	}
+	return s, err
+}
+
+// steps computes tokens in chunks, or at once where they can't be cut.
+func steps(s *session.Session, tokens []int32, all bool, each func(pos int, row []float32)) error {
+	chunk := rows
+	if s.Atomic() {
+		chunk = len(tokens)
+	}
+	for from := 0; from < len(tokens); from += chunk {
+		to := min(from+chunk, len(tokens))
 		out, err := s.Step(session.Span{From: from, Tokens: tokens[from:to], All: all})
 		if err != nil {
 			return err

@@ -39,6 +39,7 @@ var ops = map[string]func(p *probe, q *query) (map[string]any, error){
 	"logits":     logits,
 	"greedy":     greedy,
 	"nll":        nll,
+	"embed":      embed,
 	"tokenize":   tokenize,
 	"detokenize": detokenize,
 	"template":   template,
@@ -83,6 +84,18 @@ func logits(p *probe, q *query) (map[string]any, error) {
 		return nil, err
 	}
 	return map[string]any{"logits": last}, nil
+}
+
+func embed(p *probe, q *query) (map[string]any, error) {
+	f, err := p.file(q.Model)
+	if err != nil {
+		return nil, err
+	}
+	pooled, err := f.embed(q.Tokens)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"embedding": pooled}, nil
 }
 
 func nll(p *probe, q *query) (map[string]any, error) {

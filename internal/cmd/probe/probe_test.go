@@ -10,7 +10,7 @@ import (
 func TestErrorsLeaveTheProbeAlive(t *testing.T) {
 	d := openDoor(t)
 	for _, c := range []struct{ line, want string }{
-		{`{"op":"embed","model":"x","tokens":[1]}`, "unsupported op: embed"},
+		{`{"op":"rotate","model":"x","tokens":[1]}`, "unsupported op: rotate"},
 		{`{"op":"schema"}`, "unsupported op: schema"},
 		{`not json`, "invalid character"},
 		{`{"op":"logits","tokens":[1]}`, "model is missing"},

@@ -10,6 +10,10 @@ import (
 // keys is the metadata: sizes, and a tokenizer of the right size.
 func (s shape) keys(m mix) []ggufwrite.KV {
 	own := func(key string, value any) ggufwrite.KV { return ggufwrite.KV{Key: s.arch + "." + key, Value: value} }
+	valueDim, turn := s.headDim, s.headDim
+	if s.moe != nil && s.moe.rank > 0 {
+		valueDim, turn = s.moe.rank, s.moe.turn
+	}
 	kvs := []ggufwrite.KV{
 		{Key: "general.architecture", Value: s.arch},
 		{Key: "general.name", Value: fmt.Sprintf("synthetic %s %s", s.name, m.name)},
@@ -22,11 +26,14 @@ func (s shape) keys(m mix) []ggufwrite.KV {
 		own("attention.head_count", uint32(s.heads)),
 		own("attention.head_count_kv", uint32(s.kvHeads)),
 		own("attention.key_length", uint32(s.headDim)),
-		own("attention.value_length", uint32(s.headDim)),
+		own("attention.value_length", uint32(valueDim)),
 		own("attention.layer_norm_rms_epsilon", float32(1e-5)),
 		own("rope.freq_base", s.base),
-		own("rope.dimension_count", uint32(s.headDim)),
+		own("rope.dimension_count", uint32(turn)),
 		own("vocab_size", uint32(s.vocab)),
+	}
+	if s.moe != nil {
+		kvs = append(kvs, s.moe.keys(own)...)
 	}
 	return append(kvs, s.tokenizer()...)
 }

@@ -15,19 +15,21 @@ type mix struct {
 	base     quant.Type
 	output   quant.Type // of the output matrix, or of the embedding that is it
 	more     quant.Type // of value and down matrices of some layers
+	expert   quant.Type // of experts
 }
 
 var mixes = []mix{
-	{"F32", 0, quant.F32, quant.F32, quant.F32},
-	{"F16", 1, quant.F16, quant.F16, quant.F16},
-	{"Q4_0", 2, quant.Q4_0, quant.Q6K, quant.Q4_0},
-	{"Q4_1", 3, quant.Q4_1, quant.Q6K, quant.Q4_1},
-	{"Q5_0", 8, quant.Q5_0, quant.Q6K, quant.Q5_0},
-	{"Q5_1", 9, quant.Q5_1, quant.Q6K, quant.Q5_1},
-	{"Q8_0", 7, quant.Q8_0, quant.Q8_0, quant.Q8_0},
-	{"Q4_K_M", 15, quant.Q4K, quant.Q6K, quant.Q6K},
-	{"Q5_K_M", 17, quant.Q5K, quant.Q6K, quant.Q6K},
-	{"BF16", 32, quant.BF16, quant.BF16, quant.BF16},
+	{"F32", 0, quant.F32, quant.F32, quant.F32, quant.F32},
+	{"F16", 1, quant.F16, quant.F16, quant.F16, quant.F16},
+	{"Q4_0", 2, quant.Q4_0, quant.Q6K, quant.Q4_0, quant.Q4_0},
+	{"Q4_1", 3, quant.Q4_1, quant.Q6K, quant.Q4_1, quant.Q4_1},
+	{"Q5_0", 8, quant.Q5_0, quant.Q6K, quant.Q5_0, quant.Q5_0},
+	{"Q5_1", 9, quant.Q5_1, quant.Q6K, quant.Q5_1, quant.Q5_1},
+	{"Q8_0", 7, quant.Q8_0, quant.Q8_0, quant.Q8_0, quant.Q8_0},
+	{"Q4_K_M", 15, quant.Q4K, quant.Q6K, quant.Q6K, quant.Q4K},
+	{"Q5_K_M", 17, quant.Q5K, quant.Q6K, quant.Q6K, quant.Q5K},
+	{"MXFP4_MOE", 38, quant.Q8_0, quant.Q8_0, quant.Q8_0, quant.MXFP4},
+	{"BF16", 32, quant.BF16, quant.BF16, quant.BF16, quant.BF16},
 }
 
 // fallbacks are formats of shorter blocks, down to one without.
@@ -58,8 +60,10 @@ func findMix(name string) (mix, error) {
 func (m mix) format(t tensor, layer, layers int) (quant.Format, error) {
 	kind := m.base
 	switch t.part {
-	case vector:
+	case vector, router:
 		kind = quant.F32
+	case expert:
+		kind = m.expert
 	case output:
 		kind = m.output
 	case attnV, ffnDown:

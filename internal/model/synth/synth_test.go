@@ -30,7 +30,7 @@ func TestWrite(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				m, err := model.Lower(f)
+				m, err := model.Lower(f, model.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

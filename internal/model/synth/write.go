@@ -21,6 +21,11 @@ func Write(w io.Writer, shapeName, typ string, seed uint64) error {
 	if err != nil {
 		return err
 	}
+	return write(w, s, m, seed)
+}
+
+func write(w io.Writer, s shape, m mix, seed uint64) error {
+	var err error
 	var list []ggufwrite.Tensor
 	pools := map[poolKey]*pool{}
 	s.tensors(func(t tensor, layer int) {
@@ -33,13 +38,16 @@ func Write(w io.Writer, shapeName, typ string, seed uint64) error {
 		if t.rows > 0 {
 			dims = append(dims, uint64(t.rows))
 		}
+		if t.stack > 0 {
+			dims = append(dims, uint64(t.stack))
+		}
 		rng := rand.New(rand.NewPCG(seed, uint64(len(list))))
 		key := poolKey{f.Type, t.spread, t.mean}
 		list = append(list, ggufwrite.Tensor{Name: t.name, Type: uint32(f.Type), Dims: dims, Gen: func(w io.Writer) error {
 			if pools[key] == nil {
 				pools[key] = newPool(f, t, seed)
 			}
-			return pools[key].write(w, max(t.rows, 1)*t.cols/f.BlockElems, rng)
+			return pools[key].write(w, max(t.rows, 1)*max(t.stack, 1)*t.cols/f.BlockElems, rng)
 		}})
 	})
 	if err != nil {

@@ -62,6 +62,27 @@ func (a *Acts) Reshape(rows, cols int) {
 	a.Rows, a.Cols, a.padded = rows, cols, blocks*elems
 }
 
+// View is rows from…from+rows of a, in a's memory.
+func (a *Acts) View(from, rows int) *Acts {
+	if from < 0 || rows < 0 || from+rows > a.Rows {
+		panic(fmt.Sprintf("kern: rows %d to %d of %d activations", from, from+rows, a.Rows))
+	}
+	blocks, to := a.padded/a.Kind.BlockElems(), from+rows
+	return &Acts{
+		Kind: a.Kind, Cols: a.Cols, Rows: rows, padded: a.padded,
+		f: cut(a.f, from, to, a.padded), q: cut(a.q, from, to, a.padded), d: cut(a.d, from, to, blocks),
+		s: cut(a.s, from, to, blocks), sum: cut(a.sum, from, to, blocks), sub: cut(a.sub, from, to, blocks*subSums),
+	}
+}
+
+// cut is rows of n elements, of memory that may not be there.
+func cut[E any](x []E, from, to, n int) []E {
+	if x == nil {
+		return nil
+	}
+	return x[from*n : to*n : to*n]
+}
+
 // ActBytes is the memory that NewActs takes for rows of cols activations.
 func ActBytes(kind quant.ActKind, rows, cols int) int64 {
 	elems := kind.BlockElems()

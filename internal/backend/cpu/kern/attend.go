@@ -27,6 +27,25 @@ func Causal(pos, window int32) KeyRange {
 	return r
 }
 
+// Both is what a query at position pos of a whole sequence of n tokens sees: all
+// of it, or with window > 0 window/2 positions to either side.
+func Both(pos, window, n int32) KeyRange {
+	if window <= 0 {
+		return KeyRange{To: n}
+	}
+	return KeyRange{From: max(0, pos-window/2), To: min(n, pos+window/2+1)}
+}
+
+// Around is what a query at position pos of a sequence of ctx tokens sees that
+// looks both ways: all of it, or with window > 0 what is at most window ÷ 2 away.
+func Around(pos, ctx, window int32) KeyRange {
+	if window <= 0 {
+		return KeyRange{From: 0, To: ctx}
+	}
+	half := window / 2
+	return KeyRange{From: max(0, pos-half), To: int32(min(int64(ctx), int64(pos)+int64(half)+1))}
+}
+
 // AttendArgs is the work of one kv head for a block of rows of one sequence:
 // Rows × Heads queries, all over the same keys.
 //
@@ -48,9 +67,11 @@ type AttendArgs struct {
 	KDim, VDim int
 	Visible []KeyRange // one a row
 	Scale   float32
+	Cap     float32   // of scores: num.Softcap32; 0: none
+	Sinks   []float32 // one a head: a score whose weight counts in the sum alone; nil: none
 
-	K, V             []float32
-	KStride, VStride int // floats from one group to the next
+	K, V             []float32 // V nil: values are the first VDim dimensions of the keys
+	KStride, VStride int       // floats from one group to the next
 	Groups           []int32
 }
 
@@ -60,6 +81,7 @@ type AttendScratch struct {
 	queries, vdim int
 	p             []float32 // [queries][512] scores, then weights
 	all, span     partial
+	keys          inKeys
 }
 
 // partial is attention over some keys for each query, not yet divided: the
@@ -76,7 +98,7 @@ func NewAttendScratch(queries, vdim int) *AttendScratch {
 	part := func() partial {
 		return partial{make([]float32, queries), make([]float32, queries), make([]float32, queries*vdim)}
 	}
-	return &AttendScratch{queries, vdim, make([]float32, queries*SpanKeys), part(), part()}
+	return &AttendScratch{queries: queries, vdim: vdim, p: make([]float32, queries*SpanKeys), all: part(), span: part()}
 }
 
 // AttendScratchBytes is the memory that NewAttendScratch takes.
@@ -106,6 +128,7 @@ var portableAttend = attendFuncs{scores: scores, softmax: softmax, values: value
 // The keys are taken in spans of 512 absolute positions, each on its own:
 //
 //	s = scale × Σ q[d]·k[d]     d in order, fused, from +0; then one product
+//	s = num.Softcap32(s, cap)   with a cap
 //	m = max s,  p = Exp32(s − m)  over visible keys only
 //	l = Σ p                     key j in lane j mod 16, in order, then num.Tree16
 //	acc = Σ p·v                 keys in order, fused, from +0
@@ -116,7 +139,8 @@ var portableAttend = attendFuncs{scores: scores, softmax: softmax, values: value
 //	a = Exp32(m − M),  b = Exp32(m2 − M)
 //	l = FMA32(l2, b, l × a),  acc = FMA32(acc2, b, acc × a)
 //
-// The result is acc × (1 ÷ l). A query that sees nothing gets zeros. Safe for
+// A sink is joined last, as a span with its score, l2 = 1 and acc2 = 0. The result
+// is acc × (1 ÷ l). A query that sees nothing gets zeros. Safe for
 // concurrent use with distinct scratch and outputs.
 func (k *Kernels) Attend(sc *AttendScratch, a *AttendArgs) {
 	a.check(sc)
@@ -138,6 +162,9 @@ func (k *Kernels) Attend(sc *AttendScratch, a *AttendArgs) {
 			clear(out)
 			continue
 		}
+		if a.Sinks != nil {
+			k.sink(sc, q, a.VDim, a.Sinks[q%a.Heads])
+		}
 		inv := 1 / sc.all.l[q]
 		for i, v := range sc.all.acc[q*a.VDim : (q+1)*a.VDim] {
 			out[i] = v * inv
@@ -147,8 +174,14 @@ func (k *Kernels) Attend(sc *AttendScratch, a *AttendArgs) {
 
 // check panics where the arguments do not fit together.
 func (a *AttendArgs) check(sc *AttendScratch) {
+	if a.Sinks != nil && len(a.Sinks) < a.Heads {
+		panic(fmt.Sprintf("kern: attention of %d heads with %d sinks", a.Heads, len(a.Sinks)))
+	}
 	if nq := a.Rows * a.Heads; nq > sc.queries || a.VDim > sc.vdim || len(a.Visible) < a.Rows {
 		panic(fmt.Sprintf("kern: attention of %d × %d queries with values of %d and %d ranges; scratch is for %d with values of %d", a.Rows, a.Heads, a.VDim, len(a.Visible), sc.queries, sc.vdim))
+	}
+	if a.V == nil {
+		a.checkInKeys(sc)
 	}
 	_, hi := a.bounds()
 	if need := (hi + GroupTokens - 1) / GroupTokens; need > len(a.Groups) {
@@ -165,7 +198,9 @@ func (a *AttendArgs) watch() {
 	}
 	for key := lo; key < hi; key++ {
 		g := int(a.Groups[key/GroupTokens])
-		race.ReadSlice(a.V[g*a.VStride+key%GroupTokens*a.VDim:][:a.VDim])
+		if a.V != nil {
+			race.ReadSlice(a.V[g*a.VStride+key%GroupTokens*a.VDim:][:a.VDim])
+		}
 		for d := range a.KDim {
 			race.ReadSlice(a.K[g*a.KStride+d*GroupTokens+key%GroupTokens:][:1])
 		}
@@ -207,19 +242,25 @@ func (k *Kernels) attendSpan(sc *AttendScratch, a *AttendArgs, s int) {
 			continue
 		}
 		p := sc.p[q*SpanKeys:][:n]
+		if a.Cap != 0 {
+			k.vec.softcap(p[from-base:to-base], a.Cap)
+		}
 		unseen(p[:from-base])
 		unseen(p[to-base:])
 		sc.span.m[q], sc.span.l[q] = k.attend.softmax(p)
 		clear(sc.span.acc[q*a.VDim : (q+1)*a.VDim])
 	}
 	for t := 0; t < n; t += tileGroups * GroupTokens {
-		tile := groups[t/GroupTokens : min(t/GroupTokens+tileGroups, len(groups))]
+		tile, args := groups[t/GroupTokens:min(t/GroupTokens+tileGroups, len(groups))], a
+		if a.V == nil {
+			args, tile = sc.keys.turn(a, tile)
+		}
 		for r := range a.Rows {
 			from, to := a.inSpan(r, s)
 			from, to = max(from-base-t, 0), min(to-base-t, len(tile)*GroupTokens)
 			if from < to {
 				q := r * a.Heads
-				k.attend.values(sc.span.acc[q*a.VDim:], sc.p[q*SpanKeys+t:], a, tile, from, to)
+				k.attend.values(sc.span.acc[q*a.VDim:], sc.p[q*SpanKeys+t:], args, tile, from, to)
 			}
 		}
 	}
@@ -261,6 +302,13 @@ func (k *Kernels) join(sc *AttendScratch, q, vdim int) {
 		all.l[q] = num.FMA32(span.l[q], y, float32(all.l[q]*x))
 		k.attend.merge(acc, acc2, x, y)
 	}
+}
+
+// sink joins a score without a value to query q.
+func (k *Kernels) sink(sc *AttendScratch, q, vdim int, score float32) {
+	sc.span.m[q], sc.span.l[q] = score, 1
+	clear(sc.span.acc[q*vdim : (q+1)*vdim])
+	k.join(sc, q, vdim)
 }
 
 func scores(dst, q []float32, a *AttendArgs, groups []int32) {

@@ -74,6 +74,9 @@ func (a *attention) plain(r, h int) []float32 {
 				dot = num.FMA32(x, a.K[g*a.KStride+d*16+int(key%16)], dot)
 			}
 			p[key] = dot * a.Scale
+			if a.Cap != 0 {
+				p[key] = num.Softcap32(p[key], a.Cap)
+			}
 			m2 = max(m2, p[key])
 		}
 		var lanes [16]float32
@@ -101,6 +104,15 @@ func (a *attention) plain(r, h int) []float32 {
 	if first {
 		return out
 	}
+	if a.Sinks != nil {
+		sink := a.Sinks[h]
+		top := max(m, sink)
+		x := num.Exp32(m - top)
+		l = num.FMA32(1, num.Exp32(sink-top), float32(l*x))
+		for d := range acc {
+			acc[d] *= x
+		}
+	}
 	for d := range out {
 		out[d] = acc[d] * (1 / l)
 	}
@@ -126,6 +138,14 @@ func TestAttendAgainstDefinition(t *testing.T) {
 			r := rand.New(rand.NewPCG(30, uint64(c.context)))
 			a := newAttention(r, c.rows, c.heads, c.kdim, c.vdim, c.kvHeads, c.context, c.window)
 			sc := NewAttendScratch(c.rows*c.heads, c.vdim)
+			if c.context%2 == 0 {
+				a.Cap = 3
+			}
+			if c.context%3 != 0 {
+				for range c.heads {
+					a.Sinks = append(a.Sinks, float32(3*r.NormFloat64()))
+				}
+			}
 			for i := range a.Out {
 				a.Out[i] = 12345
 			}

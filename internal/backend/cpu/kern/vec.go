@@ -20,6 +20,7 @@ type vecFuncs struct {
 	add        func(dst, src []float32)
 	silu       func(dst, gate, up []float32)
 	gelu       func(dst, gate, up []float32)
+	softcap    func(x []float32, limit float32)
 
 	ropeHalves func(a, b, cos, sin []float32)
 	ropePairs  func(x, cos, sin []float32) // x: two for each angle
@@ -27,7 +28,7 @@ type vecFuncs struct {
 
 var portableVec = vecFuncs{
 	roundQ8x32: roundQ8x32, roundQ8x256: roundQ8x256, roundBF16: roundBF16,
-	sumSquares: sumSquares, sum: sum, scaleMul: scaleMul, add: add, silu: silu, gelu: gelu,
+	sumSquares: sumSquares, sum: sum, scaleMul: scaleMul, add: add, silu: silu, gelu: gelu, softcap: softcap,
 	ropeHalves: ropeHalves, ropePairs: ropePairs,
 }
 
@@ -74,6 +75,12 @@ func gelu(dst, gate, up []float32) {
 	}
 }
 
+func softcap(x []float32, limit float32) {
+	for i, v := range x {
+		x[i] = num.Softcap32(v, limit)
+	}
+}
+
 // RMSNorm writes x ÷ √(mean of squares + eps) × w:
 //
 //	dst = (x × s) × w,  s = 1 ÷ √(Σx² ÷ n + eps)
@@ -114,6 +121,21 @@ func (k *Kernels) Add(dst, src []float32) {
 	k.vec.add(dst, src)
 }
 
+// AddScaled adds src × scale to dst, fused. Safe for concurrent use on distinct
+// dst.
+func (k *Kernels) AddScaled(dst, src []float32, scale float32) {
+	same("AddScaled", len(dst), len(src))
+	touch(dst, src)
+	k.attend.merge(dst, src, 1, scale)
+}
+
+// Softcap writes num.Softcap32(x, limit) over x. Safe for concurrent use on
+// distinct x.
+func (k *Kernels) Softcap(x []float32, limit float32) {
+	touch(x)
+	k.vec.softcap(x, limit)
+}
+
 // SiLUMul writes num.SiLU32(gate) × up. dst may be gate or up. Safe for
 // concurrent use on distinct dst.
 func (k *Kernels) SiLUMul(dst, gate, up []float32) {
@@ -128,6 +150,21 @@ func (k *Kernels) GELUMul(dst, gate, up []float32) {
 	same("GELUMul", len(dst), len(gate), len(up))
 	touch(dst, gate, up)
 	k.vec.gelu(dst, gate, up)
+}
+
+// Softmax turns x into Exp32(x − max) × (1 ÷ sum), summed in 16 lanes joined by
+// num.Tree16; a NaN makes all of x NaN. Safe for concurrent use on distinct x.
+func (k *Kernels) Softmax(x []float32) {
+	run := k.attend.softmax
+	if len(x)%Lanes != 0 {
+		run = softmax // the same bits
+	}
+	_, sum := run(x)
+	touch(x)
+	inv := 1 / sum
+	for i := range x {
+		x[i] = float32(x[i] * inv)
+	}
 }
 
 // same panics unless all lengths are equal.

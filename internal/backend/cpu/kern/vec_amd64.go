@@ -45,6 +45,12 @@ func geluAVX2(dst, gate, up *float32, blocks int)
 func expSumAVX2(lanes *[16]float32, p *float32, blocks int, m float32)
 
 //go:noescape
+func softcapAVX2(x *float32, blocks int, mul, limit, twice float32)
+
+//go:noescape
+func softcapAVX512(x *float32, blocks int, mul, limit, twice float32)
+
+//go:noescape
 func siluAVX512(dst, gate, up *float32, blocks int)
 
 //go:noescape
@@ -58,13 +64,13 @@ var (
 	avx2Vec = vecFuncs{
 		roundQ8x32: roundQ8x32Asm, roundQ8x256: roundQ8x256Asm, roundBF16: roundBF16,
 		sumSquares: sumSquaresAsm, sum: sumAsm, scaleMul: scaleMulAsm, add: addAsm,
-		silu: gated(siluAVX2, silu), gelu: gated(geluAVX2, gelu),
+		silu: gated(siluAVX2, silu), gelu: gated(geluAVX2, gelu), softcap: capped(softcapAVX2),
 		ropeHalves: ropeHalvesAsm, ropePairs: ropePairsAsm,
 	}
 	avx512Vec = vecFuncs{
 		roundQ8x32: roundQ8x32Asm, roundQ8x256: roundQ8x256Asm, roundBF16: roundBF16,
 		sumSquares: sumSquaresAsm, sum: sumAsm, scaleMul: scaleMulAsm, add: addAsm,
-		silu: gated(siluAVX512, silu), gelu: gated(geluAVX512, gelu),
+		silu: gated(siluAVX512, silu), gelu: gated(geluAVX512, gelu), softcap: capped(softcapAVX512),
 		ropeHalves: ropeHalvesAsm, ropePairs: ropePairsAsm,
 	}
 )
@@ -123,6 +129,17 @@ func gated(asm func(dst, gate, up *float32, blocks int), portable func(dst, gate
 		}
 		n *= Lanes
 		portable(dst[n:], gate[n:], up[n:])
+	}
+}
+
+// capped joins a cap's assembly and its portable kernel.
+func capped(asm func(x *float32, blocks int, mul, limit, twice float32)) func(x []float32, limit float32) {
+	return func(x []float32, limit float32) {
+		n := len(x) / Lanes
+		if n > 0 {
+			asm(unsafe.SliceData(x), n, 2/limit, limit, 2*limit)
+		}
+		softcap(x[n*Lanes:], limit)
 	}
 }
 

@@ -42,6 +42,12 @@ var rowFillers = []struct {
 		normalActs(1)(r, x)
 		x[r.IntN(len(x))] = float32(math.Inf(1 - 2*r.IntN(2)))
 	}},
+	{"edges of gelu", func(r *rand.Rand, x []float32) {
+		for i := range x {
+			edge := []float32{10, -10, 0, 0x1p-14, -0x1p-14, 0x1p-24, 1, -5}[r.IntN(8)]
+			x[i] = math.Float32frombits(math.Float32bits(edge) + uint32(r.IntN(0x4000)) - 0x2000)
+		}
+	}},
 	{"edges of exp", func(r *rand.Rand, x []float32) {
 		for i := range x {
 			edge := []float32{num.ExpMax, num.ExpMin, -num.ExpMax, -num.ExpMin, 0, 88, -88}[r.IntN(7)]
@@ -59,6 +65,8 @@ var vecCases = []struct {
 	{"LayerNorm", func(k *Kernels, dst, a, b, c []float32) { k.LayerNorm(dst, a, b, c, 1e-5) }},
 	{"LayerNorm without bias", func(k *Kernels, dst, a, b, c []float32) { k.LayerNorm(dst, a, b, nil, 1e-5) }},
 	{"Add", func(k *Kernels, dst, a, b, c []float32) { copy(dst, a); k.Add(dst, b) }},
+	{"AddScaled", func(k *Kernels, dst, a, b, c []float32) { copy(dst, a); k.AddScaled(dst, b, 0.22) }},
+	{"Softcap", func(k *Kernels, dst, a, b, c []float32) { copy(dst, a); k.Softcap(dst, 30) }},
 	{"SiLUMul", func(k *Kernels, dst, a, b, c []float32) { k.SiLUMul(dst, a, b) }},
 	{"GELUMul", func(k *Kernels, dst, a, b, c []float32) { k.GELUMul(dst, a, b) }},
 	{"RopeHalves", func(k *Kernels, dst, a, b, c []float32) { copy(dst, a); k.RopeHalves(dst, b[:len(dst)/2], c) }},

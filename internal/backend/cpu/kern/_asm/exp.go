@@ -31,6 +31,8 @@ var expConsts = []struct {
 	{"bias", 127},
 	{"gelu1", f32(-1.5957691216057308)},
 	{"gelu3", f32(-0.07135481627159503)},
+	{"ten", f32(10)},
+	{"minus10", f32(-10)},
 }
 
 func f32(x float64) uint32 { return math.Float32bits(float32(x)) }
@@ -117,16 +119,70 @@ func (v vec) exp(x, p, n, r, t string) {
 	v.op("VANDNPS %s, %s, %s", p, t, p)
 }
 
+// half rounds x to half precision and back, into dst; h is the number of a
+// scratch register.
+func (v vec) half(x, dst string, h int) {
+	narrow := fmt.Sprintf("%c%d", map[byte]byte{'Z': 'Y', 'Y': 'X'}[v.kind], h)
+	v.op("VCVTPS2PH $0, %s, %s", x, narrow)
+	v.op("VCVTPH2PS %s, %s", narrow, dst)
+}
+
 // gate emits dst = x ÷ (1 + exp of what arg makes of x) × up for one vector.
-func (v vec) gate(off int, arg func(x, dst string)) {
-	x, e, p, n, r, t := v.r(0), v.r(1), v.r(2), v.r(3), v.r(4), v.r(5)
+func (v vec) gate(off int, arg func(x, dst string), table bool) {
+	x, e, p, n, r, t, whole := v.r(0), v.r(1), v.r(2), v.r(3), v.r(4), v.r(5), v.r(6)
 	v.op("VMOVUPS %d(SI), %s", off, x)
+	if table {
+		v.op("VMOVAPS %s, %s", x, whole)
+		v.half(whole, x, 7)
+	}
 	arg(x, e)
 	v.exp(e, p, n, r, t)
 	v.withConst("VADDPS", "one", "%s, %s", p, p)
 	v.op("VDIVPS %s, %s, %s", p, x, p)
+	if table {
+		v.half(p, p, 7)
+		v.ends(whole, p, t)
+	}
 	v.op("VMULPS %d(DX), %s, %s", off, p, p)
 	v.op("VMOVUPS %s, %d(DI)", p, off)
+}
+
+// ends puts x itself in p where x is at least 10, and 0 where it is at most −10.
+func (v vec) ends(x, p, t string) {
+	if v.kind == 'Z' {
+		v.withConst("VCMPPS $0x1d", "ten", "%s, K1", x)
+		v.withConst("VCMPPS $0x12", "minus10", "%s, K2", x)
+		v.op("VMOVAPS %s, K1, %s", x, p)
+		v.xor(t, t, t)
+		v.op("VMOVAPS %s, K2, %s", t, p)
+		return
+	}
+	v.withConst("VCMPPS $0x1d", "ten", "%s, %s", x, t)
+	v.op("VBLENDVPS %s, %s, %s, %s", t, x, p, p)
+	v.withConst("VCMPPS $0x12", "minus10", "%s, %s", x, t)
+	v.op("VANDNPS %s, %s, %s", p, t, p)
+}
+
+// softcap emits the function that caps a row in place.
+func (v vec) softcap(b *bytes.Buffer, level string) {
+	v.function(b, "softcap"+level, "x *float32, blocks int, mul, limit, twice float32", 28)
+	v.op("MOVQ x+0(FP), DI")
+	v.op("MOVQ blocks+8(FP), CX")
+	v.op("VBROADCASTSS mul+16(FP), %s", v.r(8))
+	v.op("VBROADCASTSS limit+20(FP), %s", v.r(9))
+	v.op("VBROADCASTSS twice+24(FP), %s", v.r(10))
+	v.label("loop")
+	for _, off := range v.offsets() {
+		x, p, n, r, t := v.r(0), v.r(1), v.r(2), v.r(3), v.r(4)
+		v.op("VMULPS %d(DI), %s, %s", off, v.r(8), x)
+		v.exp(x, p, n, r, t)
+		v.withConst("VADDPS", "one", "%s, %s", p, p)
+		v.op("VDIVPS %s, %s, %s", p, v.r(10), p)
+		v.op("VSUBPS %s, %s, %s", p, v.r(9), p)
+		v.op("VMOVUPS %s, %d(DI)", p, off)
+	}
+	v.op("ADDQ $64, DI")
+	v.end(b)
 }
 
 // r names register i.
@@ -179,13 +235,14 @@ func expFile() []byte {
 			v.op("MOVQ blocks+24(FP), CX")
 			v.label("loop")
 			for _, off := range v.offsets() {
-				v.gate(off, g.arg)
+				v.gate(off, g.arg, g.name == "gelu")
 			}
 			v.op("ADDQ $64, SI")
 			v.op("ADDQ $64, DX")
 			v.op("ADDQ $64, DI")
 			v.end(&b)
 		}
+		v.softcap(&b, l.name)
 		v.function(&b, "expSum"+l.name, "lanes *[16]float32, p *float32, blocks int, m float32", 28)
 		v.op("MOVQ p+8(FP), SI")
 		v.op("MOVQ blocks+16(FP), CX")

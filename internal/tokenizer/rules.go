@@ -1,0 +1,171 @@
+package tokenizer
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Rules are how a tokenizer.json says that text becomes tokens:
+//
+//	text ─added tokens as they stand─▶ stretches ─Normalize─▶ ─normalised added tokens─▶ stretches ─Split─▶ words ─model─▶ ids
+//
+// New refuses a Step that it does not know, or one that its kind of vocabulary can't
+// follow, with ErrUnsupported.
+type Rules struct {
+	Normalize []Step
+	Split     []Step // the pre-tokenizer
+	Decode    []Step
+	Added     []Added
+	Before    []int32 // what addSpecial puts before a text, and after it
+	After     []int32
+
+	WholeWords       bool // a word that is a token is that token, whatever the merges say
+	ByteFallback     bool // what has no token is spelled in byte tokens
+	FuseUnknown      bool // unknown neighbours are one
+	ContinuingPrefix string
+	MaxWordChars     int       // WordPiece: longer words are unknown
+	Scores           []float64 // unigram: instead of Vocab.Scores, which is too narrow to tell equal sums apart
+}
+
+// Step is one stage, under the type that the file gives it; the other fields are the
+// type's own.
+type Step struct {
+	Type     string
+	Pattern  string // Split, Replace
+	Regex    bool   // Pattern is a regular expression
+	Behavior string // Split, Punctuation: what becomes of a match
+	Invert   bool   // Split: the pattern says what lies between
+	Content  string // Replace, Prepend, Strip
+	Start    int    // Strip: how many Content go at each end
+	Stop     int
+	Left     bool // Strip as a normalizer: at which ends white space goes
+	Right    bool
+	Prefix   string // Metaspace: "always", "first", "never"; WordPiece as a decoder: what continues a word
+	Space    bool   // ByteLevel: a space goes before text without one
+	Flag     bool   // ByteLevel: words are GPT-2's; Metaspace: spaces end words; Digits: each is a word; WordPiece: clean up
+	Clean    bool   // BertNormalizer
+	Chinese  bool
+	Lower    bool
+	Accents  bool
+	Charsmap []byte // Precompiled
+}
+
+// Added is a token that is looked for before the model sees a text.
+type Added struct {
+	ID             int32
+	Normalized     bool // looked for in normalised text
+	LStrip, RStrip bool // takes the white space beside it
+	SingleWord     bool // only where it isn't part of a word
+}
+
+// rules are Rules at work.
+type rules struct {
+	normalize  []func(string) string
+	normalized specials                                   // added tokens that are looked for in normalised text
+	decode     func(ids []int32, skipSpecial bool) string // nil: by the tokens' bytes
+}
+
+// follow makes the tokenizer, whose model is made, go by r.
+func (t *Tokenizer) follow(r *Rules) error {
+	own := t.rules
+	t.around = [2][]int32{}
+	for i, list := range [2][]int32{r.Before, r.After} {
+		for _, id := range list {
+			if !t.has(id) {
+				return badVocab("Rules.Before and After", i, "", "id %d is outside the vocabulary of %d tokens", id, len(t.flags))
+			}
+			t.around[i] = append(t.around[i], id)
+		}
+	}
+	t.addBOS = len(r.Before) > 0 && r.Before[0] == t.special.BOS
+	t.addEOS = len(r.After) > 0 && r.After[len(r.After)-1] == t.special.EOS
+	var err error
+	if own.normalize, err = normalizers(r.Normalize); err != nil {
+		return err
+	}
+	t.found.leftmost, own.normalized.leftmost = true, true
+	for i, a := range r.Added {
+		if !t.has(a.ID) {
+			return badVocab("Rules.Added", i, "", "id %d is outside the vocabulary of %d tokens", a.ID, len(t.flags))
+		}
+		text, in := t.texts[a.ID], &t.found
+		if a.Normalized {
+			text, in = own.apply(text), &own.normalized
+		}
+		if text == "" {
+			continue
+		}
+		in.add(text, specialToken{
+			id: a.ID, plain: t.flags[a.ID]&(flagControl|flagUnknown) == 0,
+			lstrip: a.LStrip, rstrip: a.RStrip, alone: a.SingleWord,
+		})
+	}
+	t.found.build()
+	own.normalized.build()
+	return t.decodeBy(r.Decode)
+}
+
+func (r *rules) apply(text string) string {
+	for _, f := range r.normalize {
+		text = f(text)
+	}
+	return text
+}
+
+func (t *Tokenizer) encodeByRules(dst []int32, text string, parse bool, s *scratch) []int32 {
+	s.matches = t.found.find(s.matches, text, parse)
+	t.found.stretches(text, s.matches, func(raw string, from int, id int32) {
+		if id >= 0 {
+			dst = append(dst, id)
+			return
+		}
+		whole := t.rules.apply(raw)
+		s.inner = t.rules.normalized.find(s.inner, whole, parse)
+		t.rules.normalized.stretches(whole, s.inner, func(piece string, at int, id int32) {
+			if id >= 0 {
+				dst = append(dst, id)
+			} else {
+				dst = t.model.encode(dst, piece, from == 0 && at == 0, &s.merger)
+			}
+		})
+	})
+	return dst
+}
+
+// stretches hands out, in order, what lies between matches (id -1) and the matches'
+// ids, with each one's beginning; matches that must stand alone and don't are text.
+func (sp *specials) stretches(text string, matches []match, yield func(s string, from int, id int32)) {
+	from := 0
+	for _, m := range matches {
+		tok := &sp.toks[m.tok]
+		beg, end := m.pos, m.pos+int(tok.size)
+		if beg < from {
+			continue // white space that the token before took
+		}
+		if tok.alone && (besideWord(text[:beg], utf8.DecodeLastRuneInString) || besideWord(text[end:], utf8.DecodeRuneInString)) {
+			continue
+		}
+		if tok.lstrip {
+			beg = from + len(strings.TrimRightFunc(text[from:beg], isSpace))
+		}
+		if tok.rstrip {
+			end = len(text) - len(strings.TrimLeftFunc(text[end:], isSpace))
+		}
+		if beg > from {
+			yield(text[from:beg], from, none)
+		}
+		yield("", beg, tok.id)
+		from = end
+	}
+	if from < len(text) {
+		yield(text[from:], from, none)
+	}
+}
+
+func isSpace(r rune) bool { return classes().rune(r)&space != 0 }
+
+// besideWord says whether the character at an end of s is one of a word.
+func besideWord(s string, decode func(string) (rune, int)) bool {
+	r, n := decode(s)
+	return n > 0 && (r == '_' || classes().rune(r)&(letter|number|mark) != 0)
+}

@@ -1,0 +1,102 @@
+package tokenizer
+
+// splitPattern is a regular expression that a Split may have, and the scanners that do
+// what it does. all says that it matches every character, so that nothing lies between.
+type splitPattern struct {
+	stages []scanner
+	all    bool
+}
+
+// splitPatterns are the known ones, written as the files write them: a further one is
+// a row and, if no scanner fits, a scanner.
+var splitPatterns = map[string]splitPattern{
+	`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`: {
+		stages: []scanner{wordShape{letter, 3, foldLetter}.words()}, all: true,
+	},
+	`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`: {
+		stages: []scanner{wordShape{letter, 1, foldLetter}.words()}, all: true,
+	},
+	`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`: {
+		stages: []scanner{wordShape{letter | mark, 1, foldLetter}.words()}, all: true,
+	},
+	`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`: {
+		stages: []scanner{gpt2Words}, all: true,
+	},
+	`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`: {
+		stages: []scanner{casedWords{digits: 3, contracts: true, fold: foldLetter}.words()}, all: true,
+	},
+	`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`: {
+		stages: []scanner{casedWords{digits: 1}.words()}, all: true,
+	},
+	`\p{N}{1,3}`:        {stages: []scanner{runs(false, 3, ofClass(number, ""))}},
+	`\p{N}`:             {stages: []scanner{runs(false, 1, ofClass(number, ""))}},
+	`\d`:                {stages: []scanner{runs(false, 1, ofDecimals)}},
+	"[一-龥\u3040-ゟ゠-ヿ]+": {stages: []scanner{runs(false, 0, ofRanges(deepseekCJK))}},
+	deepseekPattern:     {stages: []scanner{deepseekWords}},
+	`[0-9][0-9][0-9]`:   {stages: []scanner{digitTriples}},
+	`[0-9]{3}`:          {stages: []scanner{digitTriples}},
+	`\s?\p{L}+`:         {stages: []scanner{runs(true, 0, ofClass(letter, ""))}},
+	`\s?\p{P}+`:         {stages: []scanner{runs(true, 0, ofClass(punct, ""))}},
+	`[\r\n]`:            {stages: []scanner{runs(false, 1, ofClass(0, "\r\n"))}},
+	`\s+$`:              {stages: []scanner{trailingSpace}},
+	`[一-龥ࠀ-一가-퟿]+`:      {stages: []scanner{runs(false, 0, ofRanges(ideographs))}},
+}
+
+const deepseekPattern = "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"
+
+// splitSteps are the pre-tokenizers of tokenizer.json that only cut.
+var splitSteps = map[string]func(Step) ([]scanner, error){
+	"Split": splitStep,
+	"Digits": func(s Step) ([]scanner, error) {
+		limit := 0
+		if s.Flag {
+			limit = 1
+		}
+		return []scanner{runs(false, limit, ofClass(number, ""))}, nil
+	},
+	"Punctuation": func(s Step) ([]scanner, error) {
+		switch s.Behavior {
+		case "Isolated":
+			return []scanner{runs(false, 1, ofBertPunct)}, nil
+		case "Contiguous":
+			return []scanner{runs(false, 0, ofBertPunct)}, nil
+		}
+		return nil, unsupported("Rules.Split", s.Behavior, "Punctuation does not know this behavior")
+	},
+}
+
+func splitStep(s Step) ([]scanner, error) {
+	if !s.Regex {
+		if s.Behavior != "MergedWithPrevious" || s.Invert || s.Pattern == "" {
+			return nil, unsupported("Rules.Split", s.Pattern, "Split by a string does not know the behavior %q (invert %v)", s.Behavior, s.Invert)
+		}
+		return []scanner{cutAfter(s.Pattern)}, nil
+	}
+	p, ok := splitPatterns[s.Pattern]
+	if !ok {
+		return nil, unsupported("Rules.Split", s.Pattern, "this pattern is not known here")
+	}
+	if s.Behavior == "Isolated" && !s.Invert || p.all && s.Behavior == "Removed" && s.Invert {
+		return p.stages, nil
+	}
+	return nil, unsupported("Rules.Split", s.Behavior, "Split does not know this behavior (invert %v) with its pattern", s.Invert)
+}
+
+// splitters are the scanners of steps that only cut.
+func splitters(steps []Step) (stages []scanner, err error) {
+	for _, s := range steps {
+		make, ok := splitSteps[s.Type]
+		if !ok {
+			return nil, unsupported("Rules.Split", s.Type, "this pre-tokenizer is not known here, or not in this place")
+		}
+		more, err := make(s)
+		if err != nil {
+			return nil, err
+		}
+		stages = append(stages, more...)
+	}
+	if len(stages) > maxStages {
+		return nil, unsupported("Rules.Split", "", "%d stages, at most %d", len(stages), maxStages)
+	}
+	return stages, nil
+}
