@@ -10,10 +10,8 @@ import (
 // convolution, pooled rows, a product with tanh.
 func embedder(atomic bool, kind PoolKind) *Program {
 	p := &Program{Arch: "embedder", Vocab: 10, Embd: 8, Context: 32, Atomic: atomic}
-	for _, b := range []Buffer{{"x", 8, TokenRows}, {"b", 8, TokenRows}, {"c", 8, TokenRows}, {"y", 8, TokenRows},
-		{"pooled", 8, LogitRows}, {"score", 3, LogitRows}} {
-		p.Bufs = append(p.Bufs, b)
-	}
+	p.Bufs = []Buffer{{"x", 8, TokenRows}, {"b", 8, TokenRows}, {"c", 8, TokenRows}, {"y", 8, TokenRows},
+		{"pooled", 8, LogitRows}, {"score", 3, LogitRows}}
 	p.Weights = []Weight{{Tensor: "embd", Kind: Matrix, Rows: 10, Cols: 8}, {Tensor: "in", Kind: Matrix, Rows: 8, Cols: 8},
 		{Tensor: "taps", Kind: Matrix, Rows: 8, Cols: 4}, {Tensor: "cls", Kind: Matrix, Rows: 3, Cols: 8}}
 	p.KV = []KVLayer{StateLayer(8)}

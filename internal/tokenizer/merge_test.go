@@ -99,7 +99,9 @@ func TestLinear(t *testing.T) {
 	}
 	for name, tok := range toks {
 		big := 1 << 16
-		if name == "qwen2" || name == "spm-joint" {
+		if testing.Short() {
+			big = 1 << 14
+		} else if name == "qwen2" || name == "spm-joint" {
 			big = 1 << 20
 		}
 		for shape, text := range hardTexts {
@@ -122,7 +124,11 @@ func TestLinear(t *testing.T) {
 			if limit := smallWord * big; many > limit {
 				t.Errorf("%s, %s: %d steps for %d bytes", name, shape, many, big)
 			}
-			if limit := uint64(160 * big); allocated > limit {
+			limit := uint64(160 * big)
+			if tok.rules != nil {
+				limit *= 2 // text is normalised, a space to three bytes, before it is cut
+			}
+			if allocated > limit {
 				t.Errorf("%s, %s: %d bytes allocated for %d", name, shape, allocated, big)
 			}
 		}

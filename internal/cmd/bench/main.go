@@ -50,7 +50,7 @@ func run(args []string, w io.Writer) error {
 	var c config
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.StringVar(&c.model, "model", "", "GGUF file")
-	f.StringVar(&c.synth, "synth", "", "instead of a file: SHAPE:TYPE, random weights in a real shape (135m, 0.6b, 1.2b, 8b)")
+	f.StringVar(&c.synth, "synth", "", "instead of a file: SHAPE:TYPE, random weights in a real shape (135m, 0.6b, 1.2b, 8b, or an architecture: qwen3moe, deepseek2, …; a wrong one lists all)")
 	f.StringVar(&c.out, "o", "", "with -synth: keep the file here")
 	f.IntVar(&c.threads, "threads", 0, "CPU workers (0: all cores)")
 	f.IntVar(&c.prompt, "p", 512, "tokens of the prompt test (0: none)")

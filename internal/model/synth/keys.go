@@ -14,6 +14,9 @@ func (s shape) keys(m mix) []ggufwrite.KV {
 	if s.moe != nil && s.moe.rank > 0 {
 		valueDim, turn = s.moe.rank, s.moe.turn
 	}
+	if s.dense != nil && s.dense.turn > 0 {
+		turn = s.dense.turn
+	}
 	kvs := []ggufwrite.KV{
 		{Key: "general.architecture", Value: s.arch},
 		{Key: "general.name", Value: fmt.Sprintf("synthetic %s %s", s.name, m.name)},
@@ -34,6 +37,9 @@ func (s shape) keys(m mix) []ggufwrite.KV {
 	}
 	if s.moe != nil {
 		kvs = append(kvs, s.moe.keys(own)...)
+	}
+	if s.dense != nil {
+		kvs = append(kvs, s.dense.ownKeys(own)...)
 	}
 	return append(kvs, s.tokenizer()...)
 }

@@ -26,31 +26,32 @@ type shape struct {
 	bias    bool // on query, key and value
 	norm    bool // of each head's query and key
 	moe     *expertShape
+	dense   *denseShape
 }
 
-// shapes lists what can be made: models of many machines, and the tiny ones of
-// the golden architectures.
+// shapes lists what can be made: models of many machines, and tiny ones. The
+// golden architectures are in lists of their own.
 var shapes = []shape{
-	{"135m", "llama", 30, 576, 9, 3, 64, 1536, 49152, 8192, 1e5, true, false, false, nil},       // SmolLM2-135M
-	{"0.6b", "qwen3", 28, 1024, 16, 8, 128, 3072, 151936, 40960, 1e6, true, false, true, nil},   // Qwen3-0.6B
-	{"1.2b", "llama", 16, 2048, 32, 8, 64, 8192, 128256, 131072, 5e5, true, false, false, nil},  // Llama-3.2-1B
-	{"8b", "llama", 32, 4096, 32, 8, 128, 14336, 128256, 131072, 5e5, false, false, false, nil}, // Llama-3.1-8B
-	{"llama", "llama", 3, 256, 4, 2, 64, 512, 512, 1024, 1e4, false, false, false, nil},         // one a golden architecture,
-	{"qwen2", "qwen2", 3, 256, 4, 2, 64, 512, 512, 1024, 1e6, true, true, false, nil},           // of whole K-type blocks
-	{"qwen3", "qwen3", 3, 256, 4, 2, 64, 512, 512, 1024, 1e6, true, false, true, nil},
+	{"135m", "llama", 30, 576, 9, 3, 64, 1536, 49152, 8192, 1e5, true, false, false, nil, nil},       // SmolLM2-135M
+	{"0.6b", "qwen3", 28, 1024, 16, 8, 128, 3072, 151936, 40960, 1e6, true, false, true, nil, nil},   // Qwen3-0.6B
+	{"1.2b", "llama", 16, 2048, 32, 8, 64, 8192, 128256, 131072, 5e5, true, false, false, nil, nil},  // Llama-3.2-1B
+	{"8b", "llama", 32, 4096, 32, 8, 128, 14336, 128256, 131072, 5e5, false, false, false, nil, nil}, // Llama-3.1-8B
+	{"tiny-llama", "llama", 3, 256, 4, 2, 64, 512, 512, 1024, 1e4, false, false, false, nil, nil},    // tests' own,
+	{"tiny-qwen2", "qwen2", 3, 256, 4, 2, 64, 512, 512, 1024, 1e6, true, true, false, nil, nil},      // of whole K-type blocks
+	{"tiny-qwen3", "qwen3", 3, 256, 4, 2, 64, 512, 512, 1024, 1e6, true, false, true, nil, nil},
 }
 
 // Shapes returns the names of the shapes. Safe for concurrent use.
 func Shapes() []string {
 	var names []string
-	for _, s := range slices.Concat(shapes, expertShapes) {
+	for _, s := range slices.Concat(shapes, denseShapes, expertShapes) {
 		names = append(names, s.name)
 	}
 	return names
 }
 
 func findShape(name string) (shape, error) {
-	for _, s := range slices.Concat(shapes, expertShapes) {
+	for _, s := range slices.Concat(shapes, denseShapes, expertShapes) {
 		if strings.EqualFold(s.name, name) {
 			return s, nil
 		}
@@ -86,6 +87,10 @@ const (
 // tensors lists all tensors with their layer (−1: none). The spread keeps the
 // residual stream and the logits in the range of real models.
 func (s shape) tensors(add func(t tensor, layer int)) {
+	if s.dense != nil {
+		s.dense.tensors(s, add)
+		return
+	}
 	in := func(cols int) float64 { return 1 / sqrt(cols) }
 	out := func(cols int) float64 { return 1 / (sqrt(cols) * sqrt(2*s.layers)) }
 	role := embedding

@@ -13,7 +13,7 @@ import (
 // TestWrite makes every type in the small shapes, and holds what was written
 // against the model's lowering.
 func TestWrite(t *testing.T) {
-	for _, name := range []string{"llama", "qwen2", "qwen3"} {
+	for _, name := range []string{"tiny-llama", "tiny-qwen2", "tiny-qwen3"} {
 		for _, typ := range Types() {
 			t.Run(name+":"+typ, func(t *testing.T) {
 				var a, b bytes.Buffer
@@ -34,7 +34,7 @@ func TestWrite(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if m.Spec.Arch != name || m.Spec.Vocab != 512 {
+				if "tiny-"+m.Spec.Arch != name || m.Spec.Vocab != 512 {
 					t.Errorf("lowered to %+v", m.Spec)
 				}
 			})
