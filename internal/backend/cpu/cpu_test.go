@@ -75,6 +75,9 @@ func TestEmbeddings(t *testing.T) { backendtest.RunEmbeddings(t, cpu.New(cpu.Opt
 
 // TestGoldenSame holds one device of each level against the definition.
 func TestGoldenSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("minutes without the kernels, and with the race detector")
+	}
 	var list []backend.Device
 	for _, d := range devices() {
 		if d.Threads() == 2 {
@@ -85,6 +88,9 @@ func TestGoldenSame(t *testing.T) {
 }
 
 func TestGoldenLaw(t *testing.T) {
+	if testing.Short() {
+		t.Skip("minutes without the kernels, and with the race detector")
+	}
 	backendtest.RunGoldenLaw(t, cpu.New(cpu.Options{Threads: 2}), backendtest.Goldens(t), cpu.Poison)
 }
 
