@@ -20,15 +20,19 @@ func limits(p *prog.Program, pageSize int) backend.Limits {
 // models: some of each format alone, then mixes. Poison, which may be nil, is
 // called with each new runner of theirs to fill its cache with NaN.
 func RunConform(t *testing.T, want backend.Device, poison func(backend.Runner), got ...backend.Device) {
+	alone, mixed := uint64(2), uint64(8)
+	if testing.Short() { // without kernels, or with the race detector
+		alone, mixed = 1, 4
+	}
 	for _, f := range quant.Formats() {
 		t.Run(f.Name, func(t *testing.T) {
-			for seed := range uint64(2) {
+			for seed := range alone {
 				conform(t, NewRandom(seed, f.Type), want, poison, got)
 			}
 		})
 	}
 	t.Run("mixed", func(t *testing.T) {
-		for seed := range uint64(8) {
+		for seed := range mixed {
 			conform(t, NewRandom(100+seed), want, poison, got)
 		}
 	})

@@ -61,6 +61,9 @@ func TestLaw(t *testing.T) {
 // TestLawFormats is the law for each format alone, on the fastest level. The
 // seed's model has inner dimensions that blocks of 256 fit.
 func TestLawFormats(t *testing.T) {
+	if testing.Short() {
+		t.Skip("minutes without the kernels; TestLaw mixes the formats")
+	}
 	d := cpu.New(cpu.Options{Threads: 2})
 	for _, f := range quant.Formats() {
 		t.Run(f.Name, func(t *testing.T) { backendtest.RunLaw(t, d, 4, cpu.Poison, f.Type) })
