@@ -93,6 +93,7 @@ type (
 // What Open refuses a file with, for errors.As.
 type (
 	FormatError   = engine.FormatError   // the file's form: counts, lengths, types of values
+	SplitError    = engine.SplitError    // the parts of a split file: missing, of another set, too many or too few
 	ArchError     = engine.ArchError     // an architecture that is not supported
 	KeyError      = engine.KeyError      // a value of the metadata
 	ShapeError    = engine.ShapeError    // a tensor that is missing or of another shape

@@ -125,10 +125,11 @@ func contextError(ctx context.Context) error {
 }
 
 // What Open refuses a file with, for errors.As: the file's form, its
-// architecture, a key, a tensor's shape, a tensor's format, the vocabulary, the
+// parts, its architecture, a key, a tensor's shape, a tensor's format, the vocabulary, the
 // chat template.
 type (
 	FormatError   = gguf.FormatError
+	SplitError    = gguf.SplitError
 	ArchError     = model.ArchError
 	KeyError      = model.KeyError
 	ShapeError    = model.TensorError

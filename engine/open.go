@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/paddock-go/paddock/internal/backend"
@@ -28,7 +29,11 @@ const pageSize = kvcache.DefaultPageSize
 // as the vocabulary.
 const draftRows = 128
 
-// Open loads the GGUF file at path. Nothing of the file is touched once Open has
+// partEnding ends the name of a split file's first part.
+var partEnding = regexp.MustCompile(`-[0-9]{5}-of-[0-9]{5}$`)
+
+// Open loads the GGUF file at path; one that is split into parts by the path of
+// the first, NAME-00001-of-0000N.gguf, which lies beside the others. Nothing of the file is touched once Open has
 // returned.
 func Open(path string, o Options) (*Engine, error) {
 	f, err := gguf.Open(path)
@@ -53,7 +58,7 @@ func open(f *gguf.File, file string, o Options) (_ *Engine, err error) {
 		return nil, err
 	}
 	if o.Name == "" {
-		o.Name = strings.TrimSuffix(file, ".gguf")
+		o.Name = partEnding.ReplaceAllString(strings.TrimSuffix(file, ".gguf"), "")
 	}
 	m, err := model.Lower(f, model.Options{Context: o.MaxContext})
 	if err != nil {
