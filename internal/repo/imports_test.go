@@ -11,7 +11,7 @@ import (
 // listed, so that every new one gets a place.
 var layers = [][]string{
 	0: {"internal/access", "internal/cpuid", "internal/datadriven", "internal/dl", "internal/filemap", "internal/golden", "internal/half", "internal/invariant", "internal/num", "internal/race", "internal/repo"},
-	1: {"internal/chat", "internal/draft", "internal/gguf", "internal/gguf/ggufwrite", "internal/quant", "internal/sample", "internal/tokenizer", "kvcache", "metrics", "nvml"},
+	1: {"internal/chat", "internal/draft", "internal/gguf", "internal/gguf/ggufwrite", "internal/quant", "internal/safetensors", "internal/sample", "internal/tokenizer", "kvcache", "metrics", "nvml"},
 	2: {"internal/prog", "internal/vocab", "sched"},
 	3: {"internal/backend", "internal/model", "internal/model/synth"},
 	4: {"internal/backend/cpu/kern", "internal/backend/ref", "internal/backend/cuda/driver", "internal/backend/cuda/ptx"},
