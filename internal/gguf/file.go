@@ -46,6 +46,7 @@ type File struct {
 	tensors []uint64 // indices of Tensors, by name
 
 	segments []segment // by base; one a part
+	source   Source    // of an assembled file: in place of the segments' data
 }
 
 // Parse reads a file that is in memory. It keeps data, which must not be
@@ -92,6 +93,9 @@ func (f *File) Close() error {
 	var errs []error
 	for _, s := range f.segments {
 		errs = append(errs, s.bytes.Close())
+	}
+	if f.source != nil {
+		errs = append(errs, f.source.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -1,6 +1,7 @@
 package gguf
 
 import (
+	"bytes"
 	"sort"
 
 	"github.com/paddock-go/paddock/internal/filemap"
@@ -35,6 +36,13 @@ func (f *File) locate(t TensorInfo) (s segment, at uint64, err error) {
 // Data returns the tensor's bytes in place. They are good until Close; reading
 // them faults if a mapped file was cut short, so prefer ReadTensor.
 func (f *File) Data(t TensorInfo) (view []byte, err error) {
+	if f.source != nil {
+		err = f.assembled(t, func(data []byte) error {
+			view = bytes.Clone(data)
+			return nil
+		})
+		return view, err
+	}
 	s, at, ferr := f.locate(t)
 	err = s.use(f, func(data []byte) error {
 		if ferr == nil {
@@ -60,6 +68,9 @@ func (s *segment) use(f *File, fn func(data []byte) error) error {
 // thrown away. Only the calling goroutine is so guarded: helpers that fn starts
 // must call ReadTensor themselves. Safe for concurrent use.
 func (f *File) ReadTensor(t TensorInfo, fn func(data []byte) error) error {
+	if f.source != nil {
+		return f.assembled(t, fn)
+	}
 	s, at, err := f.locate(t)
 	if err != nil {
 		return s.use(f, func([]byte) error { return err })
@@ -78,6 +89,9 @@ func faultOf(name string, m *filemap.Map) func(off uint64) error {
 // and Size. Does nothing where there is nothing to tell. Safe for concurrent
 // use, also from a ReadTensor callback.
 func (f *File) Drop(t TensorInfo) {
+	if f.source != nil {
+		return // what can be dropped, the source has dropped
+	}
 	if s, at, err := f.locate(t); err == nil {
 		s.bytes.Drop(at, t.Size)
 	}

@@ -13,7 +13,7 @@ var layers = [][]string{
 	0: {"internal/access", "internal/cpuid", "internal/datadriven", "internal/dl", "internal/filemap", "internal/golden", "internal/half", "internal/invariant", "internal/num", "internal/race", "internal/repo"},
 	1: {"internal/chat", "internal/draft", "internal/gguf", "internal/gguf/ggufwrite", "internal/quant", "internal/safetensors", "internal/sample", "internal/tokenizer", "kvcache", "metrics", "nvml"},
 	2: {"internal/prog", "internal/vocab", "sched"},
-	3: {"internal/backend", "internal/model", "internal/model/synth"},
+	3: {"internal/backend", "internal/hf", "internal/model", "internal/model/synth"},
 	4: {"internal/backend/cpu/kern", "internal/backend/ref", "internal/backend/cuda/driver", "internal/backend/cuda/ptx"},
 	5: {"internal/backend/backendtest", "internal/backend/cpu", "internal/backend/cuda"},
 	6: {"engine", "internal/session"},
@@ -27,6 +27,7 @@ var siblings = map[string][]string{
 	"internal/gguf/ggufwrite": {"internal/gguf"},
 	"internal/model":          {"internal/backend"}, // a file's tensors as backends read them
 	"internal/model/synth":    {"internal/model"},
+	"internal/hf":             {"internal/model"}, // its error of an architecture that is not known
 	"internal/backend/cpu":    {"internal/backend/backendtest"},
 	"examples/chat":           {"examples/demo"},
 	"examples/embed":          {"examples/demo"},

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/backend/cpu"
 	"github.com/paddock-go/paddock/internal/gguf"
 	"github.com/paddock-go/paddock/internal/gguf/ggufwrite"
@@ -43,10 +44,25 @@ func goldenModel(t *testing.T, name string) (path string, tokens []int32) {
 // logits are the bits of all rows of a model at path.
 func logits(t *testing.T, path string, tokens []int32) []uint32 {
 	t.Helper()
+	return run(t, tokens, func(d backend.Device, l session.Limits) (*session.Session, error) {
+		return session.Open(path, d, l, nil)
+	})
+}
+
+// logitsOf are those of an open file.
+func logitsOf(t *testing.T, f *gguf.File, tokens []int32) []uint32 {
+	t.Helper()
+	return run(t, tokens, func(d backend.Device, l session.Limits) (*session.Session, error) {
+		return session.OpenFile(f, d, l, nil)
+	})
+}
+
+func run(t *testing.T, tokens []int32, open func(backend.Device, session.Limits) (*session.Session, error)) []uint32 {
+	t.Helper()
 	device := cpu.New(cpu.Options{Threads: 1})
 	defer device.Close()
 	n := len(tokens)
-	s, err := session.Open(path, device, session.Limits{Seqs: 1, Context: n, Rows: n, Logits: n}, nil)
+	s, err := open(device, session.Limits{Seqs: 1, Context: n, Rows: n, Logits: n})
 	if err != nil {
 		t.Fatal(err)
 	}
