@@ -46,6 +46,14 @@ type config struct {
 	SparseStep   *int64  `json:"decoder_sparse_step"`
 	DenseLayers  []int64 `json:"mlp_only_layers"`
 
+	NoRope         []int64 `json:"no_rope_layers"` // by layer, 1: it rotates, whatever the name says
+	NoRopeInterval *int64  `json:"no_rope_layer_interval"`
+
+	EmbeddingScale *float64 `json:"embedding_multiplier"`
+	ResidualScale  *float64 `json:"residual_multiplier"`
+	AttentionScale *float64 `json:"attention_multiplier"`
+	LogitScale     *float64 `json:"logits_scaling"`
+
 	Quantization *struct {
 		Block []int64 `json:"weight_block_size"`
 	} `json:"quantization_config"`
@@ -115,6 +123,15 @@ func (c *config) check() error {
 	case !(c.Eps > 0):
 		return c.refuse("rms_norm_eps", fmt.Sprintf("is %v, a positive number", c.Eps), nil)
 	}
+	// The architecture's own rule: every fourth layer does not rotate.
+	for l, rotates := range c.NoRope {
+		if (rotates != 0) != (c.family.arch != "smollm3" || (l+1)%4 != 0) {
+			return c.refuse("no_rope_layers", fmt.Sprintf("is %d of layer %d, which this architecture has otherwise", rotates, l), ErrUnsupported)
+		}
+	}
+	if c.NoRope == nil && or(c.NoRopeInterval, 4) != 4 {
+		return c.refuse("no_rope_layer_interval", fmt.Sprintf("is %d, must be 4", *c.NoRopeInterval), ErrUnsupported)
+	}
 	if q := c.Quantization; q != nil && len(q.Block) != 0 && (len(q.Block) != 2 || q.Block[0] < 1 || q.Block[1] < 1) {
 		return c.refuse("quantization_config.weight_block_size", fmt.Sprintf("is %v, two positive numbers", q.Block), nil)
 	}
@@ -159,6 +176,23 @@ func (c *config) keys() ([]ggufwrite.KV, error) {
 	add("attention.layer_norm_rms_epsilon", float32(c.Eps))
 	if c.Vocab != nil {
 		count("vocab_size", *c.Vocab)
+	}
+	for _, x := range []struct {
+		theirs, ours string
+		value        *float64
+	}{
+		{"embedding_multiplier", "embedding_scale", c.EmbeddingScale}, {"residual_multiplier", "residual_scale", c.ResidualScale},
+		{"attention_multiplier", "attention.scale", c.AttentionScale}, {"logits_scaling", "logit_scale", c.LogitScale},
+	} {
+		if x.value == nil {
+			continue
+		}
+		if c.family.arch != "granite" && *x.value != 1 {
+			return nil, c.refuse(x.theirs, fmt.Sprintf("is %v, this architecture scales nothing", *x.value), ErrUnsupported)
+		}
+		if c.family.arch == "granite" {
+			add(x.ours, float32(*x.value))
+		}
 	}
 	if n := c.experts(); n > 0 {
 		count("expert_count", n)

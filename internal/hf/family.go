@@ -70,6 +70,8 @@ var families = []family{
 	{"LlamaForCausalLM", "llama", true, false, nil, join(attention, dense)},
 	{"MistralForCausalLM", "llama", true, false, nil, join(attention, dense)},
 	{"MixtralForCausalLM", "llama", true, true, nil, join(attention, mixtral)},
+	{"GraniteForCausalLM", "granite", true, false, nil, join(attention, dense)},
+	{"SmolLM3ForCausalLM", "smollm3", true, false, nil, join(attention, dense)},
 	{"Qwen2ForCausalLM", "qwen2", false, false, nil, join(attention, dense)},
 	{"Qwen2MoeForCausalLM", "qwen2moe", false, true, &no, join(attention, experts, shared)},
 	{"Qwen3ForCausalLM", "qwen3", false, false, nil, join(attention, headNorms, dense)},

@@ -121,6 +121,30 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestFactors: Granite's four factors come through as numbers of their own.
+func TestFactors(t *testing.T) {
+	f := small()
+	f.config["architectures"] = []string{"GraniteForCausalLM"}
+	delete(f.tensors, "model.layers.0.self_attn.q_norm.weight")
+	delete(f.tensors, "model.layers.0.self_attn.k_norm.weight")
+	want := map[string]float32{"embedding_scale": 12, "residual_scale": 0.25, "attention.scale": 0.125, "logit_scale": 8}
+	for theirs, ours := range map[string]string{"embedding_multiplier": "embedding_scale", "residual_multiplier": "residual_scale", "attention_multiplier": "attention.scale", "logits_scaling": "logit_scale"} {
+		f.config[theirs] = want[ours]
+	}
+	m, err := hf.OpenFS(f.fs(t), "m", hf.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, v := range want {
+		if got, err := m.File.Float32("granite." + key); got != v || err != nil {
+			t.Errorf("%s is %v, want %v (%v)", key, got, v, err)
+		}
+	}
+	if _, err := model.Lower(m.File, model.Options{}); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRefused: one change each to a good folder.
 func TestRefused(t *testing.T) {
 	const q, down = "model.layers.0.self_attn.q_proj.weight", "model.layers.0.mlp.down_proj.weight"
@@ -157,6 +181,12 @@ func TestRefused(t *testing.T) {
 			f.tensors[q+"_scale"] = []int{1}
 			f.types[q+"_scale"] = "F8_E4M3"
 		}, "_scale"},
+		"factors of others": {set("residual_multiplier", 0.5), "residual_multiplier"},
+		"no output matrix":  {set("tie_word_embeddings", false), "lm_head"},
+		"no rotation": {func(f *folder) {
+			f.config["architectures"] = []string{"SmolLM3ForCausalLM"}
+			f.config["no_rope_layers"] = []int{0}
+		}, "no_rope_layers"},
 		"a bad tokenizer": {func(f *folder) { f.files["tokenizer.json"] = "{" }, "tokenizer.json"},
 		"a bad config":    {func(f *folder) { f.files["tokenizer.json"] = tokenizerJSON(t); f.files["tokenizer_config.json"] = "[" }, "tokenizer_config.json"},
 		"a llama's odd heads": {func(f *folder) {

@@ -51,6 +51,9 @@ func plan(set *safetensors.Set, c *config, o Options) (*weights, error) {
 			return nil, err
 		}
 	}
+	if w.tensors["output.weight"] == nil && !c.Tied {
+		return nil, refuse("lm_head.weight", "not there, and tie_word_embeddings is not true")
+	}
 	var err error
 	if w.factors, err = c.factors(); err != nil {
 		return nil, err

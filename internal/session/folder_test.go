@@ -69,6 +69,7 @@ func toFolder(t *testing.T, f *gguf.File, class string) (tensors map[string]thei
 		"attention.head_count": "num_attention_heads", "attention.head_count_kv": "num_key_value_heads", "feed_forward_length": "intermediate_size",
 		"attention.layer_norm_rms_epsilon": "rms_norm_eps", "rope.freq_base": "rope_theta", "attention.key_length": "head_dim", "vocab_size": "vocab_size",
 		"expert_count": "num_experts", "expert_used_count": "num_experts_per_tok", "expert_feed_forward_length": "moe_intermediate_size",
+		"embedding_scale": "embedding_multiplier", "residual_scale": "residual_multiplier", "attention.scale": "attention_multiplier", "logit_scale": "logits_scaling",
 		"expert_shared_feed_forward_length": "shared_expert_intermediate_size",
 	} {
 		switch kind, _, _, ok := f.KindOf(arch + "." + key); {
@@ -99,7 +100,7 @@ func toFolder(t *testing.T, f *gguf.File, class string) (tensors map[string]thei
 		if len(x.Dims) == 1 {
 			rows = int(x.Dims[0])
 		}
-		if heads := headsOf(f, x.Name, arch); arch == "llama" && heads > 0 {
+		if heads := headsOf(f, x.Name, arch); slices.Contains([]string{"llama", "granite", "smollm3"}, arch) && heads > 0 {
 			data = untwist(data, heads, rows)
 		}
 		dtype := map[uint32]string{0: "F32", 1: "F16", 30: "BF16"}[x.Type]
@@ -202,6 +203,8 @@ func TestFolders(t *testing.T) {
 		{"llama_yarn", "LlamaForCausalLM", 1, map[string]any{"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}},
 		{"llama3_rope", "LlamaForCausalLM", 2, llama3},
 		{"mixtral", "MixtralForCausalLM", 3, nil},
+		{"granite", "GraniteForCausalLM", 3, nil},
+		{"smollm3", "SmolLM3ForCausalLM", 3, nil},
 		{"qwen2", "Qwen2ForCausalLM", 3, nil},
 		{"qwen2moe", "Qwen2MoeForCausalLM", 3, nil},
 		{"qwen3", "Qwen3ForCausalLM", 3, nil},
@@ -297,14 +300,20 @@ func TestFolderTypes(t *testing.T) {
 // TestFolderF8: matrices of all 256 codes, with scales of every kind, are the products
 // of code and scale to the bit.
 func TestFolderF8(t *testing.T) {
-	path, tokens := goldenModel(t, "qwen3")
+	for name, class := range map[string]string{"qwen3": "Qwen3ForCausalLM", "llama": "LlamaForCausalLM"} {
+		t.Run(name, func(t *testing.T) { folderF8(t, name, class) })
+	}
+}
+
+func folderF8(t *testing.T, arch, class string) {
+	path, tokens := goldenModel(t, arch)
 	f, err := gguf.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
 	for _, kind := range []string{"one", "rows", "blocks"} {
-		tensors, config := toFolder(t, f, "Qwen3ForCausalLM")
+		tensors, config := toFolder(t, f, class)
 		config["quantization_config"] = map[string]any{"quant_method": "fp8", "weight_block_size": []int{48, 24}}
 		codes := map[string][]byte{}
 		scaleAt := func(r, c int) float32 {
@@ -357,14 +366,22 @@ func TestFolderF8(t *testing.T) {
 			tensors[name+end] = theirs{"F32", dims, sb}
 		}
 		want := ggufWith(t, f, func(name string, values []float32) (quant.Type, []byte) {
-			b := codes[folderName("Qwen3ForCausalLM", name)]
+			b := codes[folderName(class, name)]
 			if b == nil {
 				return encoded(quant.F16)(name, values)
 			}
 			x, _ := f.Tensor(name)
 			cols := int(x.Dims[0])
-			for i, code := range b {
-				values[i] = half.F8E4M3ToF32(code) * scaleAt(i/cols, i%cols)
+			wide := 0 // of heads whose halves become neighbours
+			if heads := headsOf(f, name, arch); arch == "llama" && heads > 0 {
+				wide = len(b) / cols / heads
+			}
+			for i := range values {
+				r, c := i/cols, i%cols
+				if wide > 0 {
+					r = r/wide*wide + r%2*wide/2 + r%wide/2
+				}
+				values[i] = half.F8E4M3ToF32(b[r*cols+c]) * scaleAt(r, c)
 			}
 			return encoded(quant.F32)(name, values)
 		})
