@@ -36,6 +36,14 @@ var (
 		{"self_attn.v_proj", "attn_v", still},
 		{"self_attn.o_proj", "attn_output", still},
 	}
+	olmo2 = []name{
+		{"post_attention_layernorm", "post_attention_norm", still},
+		{"post_feedforward_layernorm", "post_ffw_norm", still},
+		{"self_attn.q_proj", "attn_q", still},
+		{"self_attn.k_proj", "attn_k", still},
+		{"self_attn.v_proj", "attn_v", still},
+		{"self_attn.o_proj", "attn_output", still},
+	}
 	headNorms = []name{
 		{"self_attn.q_norm", "attn_q_norm", still},
 		{"self_attn.k_norm", "attn_k_norm", still},
@@ -71,6 +79,7 @@ var families = []family{
 	{"MistralForCausalLM", "llama", true, false, nil, join(attention, dense)},
 	{"MixtralForCausalLM", "llama", true, true, nil, join(attention, mixtral)},
 	{"GraniteForCausalLM", "granite", true, false, nil, join(attention, dense)},
+	{"Olmo2ForCausalLM", "olmo2", false, false, nil, join(olmo2, headNorms, dense)},
 	{"SmolLM3ForCausalLM", "smollm3", true, false, nil, join(attention, dense)},
 	{"Qwen2ForCausalLM", "qwen2", false, false, nil, join(attention, dense)},
 	{"Qwen2MoeForCausalLM", "qwen2moe", false, true, &no, join(attention, experts, shared)},

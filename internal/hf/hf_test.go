@@ -15,6 +15,7 @@ import (
 	"github.com/paddock-go/paddock/internal/hf"
 	"github.com/paddock-go/paddock/internal/model"
 	"github.com/paddock-go/paddock/internal/safetensors"
+	"github.com/paddock-go/paddock/internal/tokenizer"
 )
 
 // folder is a small model whose parts a test changes.
@@ -109,6 +110,15 @@ func TestText(t *testing.T) {
 	f.files["generation_config.json"] = `{"eos_token_id":[3,7,100000],"temperature":0.6}`
 	if m := open(); m.Template != "one" || !slices.Equal(m.Vocab.Ends, []int32{3, 7}) {
 		t.Errorf("with configs: %q %v", m.Template, m.Vocab.Ends)
+	}
+	tok, err := tokenizer.New(open().Vocab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[int32]bool{3: true, 7: true, 8: false} {
+		if tok.IsEOG(id) != want {
+			t.Errorf("token %d ends a generation: %v", id, !want)
+		}
 	}
 	f.files["chat_template.jinja"] = "two"
 	if m := open(); m.Template != "two" {
