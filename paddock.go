@@ -63,6 +63,12 @@ const (
 	FinishStopSequence = engine.FinishStopSequence
 )
 
+// How the weights of a folder of safetensors are held.
+const (
+	WeightsKept = engine.WeightsKept
+	WeightsQ8_0 = engine.WeightsQ8_0
+)
+
 // Errors to branch on with errors.Is; the typed ones, for errors.As, are below.
 var (
 	ErrClosed   = engine.ErrClosed
@@ -93,6 +99,9 @@ type (
 // What Open refuses a file with, for errors.As.
 type (
 	FormatError   = engine.FormatError   // the file's form: counts, lengths, types of values
+	SplitError    = engine.SplitError    // the parts of a split file: missing, of another set, too many or too few
+	FolderError   = engine.FolderError   // a folder's config.json and what its tensors are called
+	TensorsError  = engine.TensorsError  // the form of safetensors
 	ArchError     = engine.ArchError     // an architecture that is not supported
 	KeyError      = engine.KeyError      // a value of the metadata
 	ShapeError    = engine.ShapeError    // a tensor that is missing or of another shape

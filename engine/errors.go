@@ -9,7 +9,9 @@ import (
 	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/chat"
 	"github.com/paddock-go/paddock/internal/gguf"
+	"github.com/paddock-go/paddock/internal/hf"
 	"github.com/paddock-go/paddock/internal/model"
+	"github.com/paddock-go/paddock/internal/safetensors"
 	"github.com/paddock-go/paddock/internal/tokenizer"
 	"github.com/paddock-go/paddock/metrics"
 )
@@ -125,10 +127,13 @@ func contextError(ctx context.Context) error {
 }
 
 // What Open refuses a file with, for errors.As: the file's form, its
-// architecture, a key, a tensor's shape, a tensor's format, the vocabulary, the
+// parts, a folder, its safetensors, its architecture, a key, a tensor's shape, a tensor's format, the vocabulary, the
 // chat template.
 type (
 	FormatError   = gguf.FormatError
+	SplitError    = gguf.SplitError
+	FolderError   = hf.Error
+	TensorsError  = safetensors.Error
 	ArchError     = model.ArchError
 	KeyError      = model.KeyError
 	ShapeError    = model.TensorError

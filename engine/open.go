@@ -4,14 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/chat"
 	"github.com/paddock-go/paddock/internal/draft"
 	"github.com/paddock-go/paddock/internal/gguf"
+	"github.com/paddock-go/paddock/internal/hf"
 	"github.com/paddock-go/paddock/internal/model"
 	"github.com/paddock-go/paddock/internal/sample"
 	"github.com/paddock-go/paddock/internal/tokenizer"
@@ -28,39 +31,86 @@ const pageSize = kvcache.DefaultPageSize
 // as the vocabulary.
 const draftRows = 128
 
-// Open loads the GGUF file at path. Nothing of the file is touched once Open has
+// partEnding ends the name of a split file's first part.
+var partEnding = regexp.MustCompile(`-[0-9]{5}-of-[0-9]{5}$`)
+
+// Open loads the GGUF file at path; one that is split into parts by the path of
+// the first, NAME-00001-of-0000N.gguf, which lies beside the others. A folder is
+// loaded as the transformers library writes it: config.json, safetensors,
+// tokenizer.json and what belongs to them. Nothing at path is touched once Open has
 // returned.
 func Open(path string, o Options) (*Engine, error) {
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		m, err := hf.Open(path, hf.Options{Q8_0: o.Weights == WeightsQ8_0})
+		return openFolder(m, err, filepath.Base(path), o)
+	}
 	f, err := gguf.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	return open(f, filepath.Base(path), o)
+	return openGGUF(f, err, filepath.Base(path), o)
 }
 
-// OpenFS loads a GGUF file from a file system, such as an embedded one.
+// OpenFS is Open of a file or folder of a file system, such as an embedded one.
 func OpenFS(fsys fs.FS, name string, o Options) (*Engine, error) {
+	if st, err := fs.Stat(fsys, name); err == nil && st.IsDir() {
+		m, err := hf.OpenFS(fsys, name, hf.Options{Q8_0: o.Weights == WeightsQ8_0})
+		return openFolder(m, err, path.Base(name), o)
+	}
 	f, err := gguf.OpenFS(fsys, name)
+	return openGGUF(f, err, path.Base(name), o)
+}
+
+// text is what turns text into tokens and back, as a model comes with it.
+type text struct {
+	vocab    tokenizer.Vocab
+	template string // "": none
+}
+
+func openFolder(m *hf.Model, err error, file string, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return open(f, path.Base(name), o)
+	var x *text
+	if m.Text {
+		x = &text{m.Vocab, m.Template}
+	}
+	return open(m.File, file, o, func() (*text, error) { return x, nil })
 }
 
-func open(f *gguf.File, file string, o Options) (_ *Engine, err error) {
+func openGGUF(f *gguf.File, err error, file string, o Options) (*Engine, error) {
+	if err != nil {
+		return nil, err
+	}
+	if o.Weights != WeightsKept {
+		return nil, errors.Join(&OptionsError{errors.New("Weights is for folders of safetensors; a GGUF file is loaded as it is")}, f.Close())
+	}
+	return open(f, file, o, func() (*text, error) {
+		v, err := vocab.FromGGUF(f)
+		if errors.Is(err, vocab.ErrNone) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		template, err := vocab.Template(f)
+		return &text{v, template}, err
+	})
+}
+
+// open makes an engine of a file, which it closes; read reads its text, nil if it has
+// none.
+func open(f *gguf.File, file string, o Options, read func() (*text, error)) (_ *Engine, err error) {
 	defer f.Close()
 	if o, err = o.withDefaults(); err != nil {
 		return nil, err
 	}
 	if o.Name == "" {
-		o.Name = strings.TrimSuffix(file, ".gguf")
+		o.Name = partEnding.ReplaceAllString(strings.TrimSuffix(file, ".gguf"), "")
 	}
 	m, err := model.Lower(f, model.Options{Context: o.MaxContext})
 	if err != nil {
 		return nil, err
 	}
 	e := &Engine{name: o.Name, vocab: m.Program.Vocab, spec: o.Spec, log: o.Logger, rec: o.Metrics}
-	if err := e.readText(f); err != nil {
+	if err := e.readText(read); err != nil {
 		return nil, err
 	}
 	if e.tok != nil && e.tok.VocabSize() > e.vocab { // its last tokens would reach beyond the embedding
@@ -96,25 +146,18 @@ func open(f *gguf.File, file string, o Options) (_ *Engine, err error) {
 	return e.start(o, loaded, newEstimator(m.Program, weightBytes(f), kvBytes[o.KVType]))
 }
 
-// readText reads what turns text into tokens and back. A file without a
-// tokenizer serves requests that bring tokens.
-func (e *Engine) readText(f *gguf.File) error {
-	v, err := vocab.FromGGUF(f)
-	if errors.Is(err, vocab.ErrNone) {
-		return nil
-	}
-	if err != nil {
+// readText makes tokenizer and template. A model without a tokenizer serves requests
+// that bring tokens.
+func (e *Engine) readText(read func() (*text, error)) error {
+	x, err := read()
+	if err != nil || x == nil {
 		return err
 	}
-	if e.tok, err = tokenizer.New(v); err != nil {
+	if e.tok, err = tokenizer.New(x.vocab); err != nil || x.template == "" {
 		return err
 	}
-	src, err := vocab.Template(f)
-	if err != nil || src == "" {
-		return err
-	}
-	if e.tmpl, err = chat.Compile(src); err != nil {
-		return fmt.Errorf("engine: the file's chat template: %w", err)
+	if e.tmpl, err = chat.Compile(x.template); err != nil {
+		return fmt.Errorf("engine: the model's chat template: %w", err)
 	}
 	return nil
 }

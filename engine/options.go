@@ -23,6 +23,16 @@ const (
 	KVF32 = backend.KVF32
 )
 
+// Weights says in what format the matrices of a folder of safetensors are held. GGUF
+// files are loaded as they are.
+type Weights uint8
+
+// Formats of weights.
+const (
+	WeightsKept Weights = iota // F32, F16 and BF16 as they are, FP8 as F32
+	WeightsQ8_0                // 8 bits and a scale for each 32 values; rows that are no multiple of 32 are kept
+)
+
 // Spec turns speculation on. The zero value is off.
 type Spec struct {
 	// NGram is the most tokens that are drafted at once by looking the latest ones
@@ -45,6 +55,7 @@ type Options struct {
 	MaxContext int      // most tokens of prompt and answer, never more than the model allows; 0: what the model allows
 	KVPages    int      // pages of 16 tokens in the KV cache; 0: enough for Limits.MaxSequences full contexts, within memory
 	KVType     KVType
+	Weights    Weights
 
 	Limits       sched.Limits     // of a step, and of the queue
 	Scheduler    *sched.Scheduler // a scheduler of the caller's own making for this engine alone, unused so far; Limits, KVPages and StallTimeout are then its business and must not be set here
@@ -95,6 +106,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.KVType != KVF32 {
 		errs = append(errs, fmt.Errorf("the KVType is %d, only KVF32 (%d) is supported", o.KVType, KVF32))
+	}
+	if o.Weights > WeightsQ8_0 {
+		errs = append(errs, fmt.Errorf("the Weights are %d, WeightsKept (%d) and WeightsQ8_0 (%d) are known", o.Weights, WeightsKept, WeightsQ8_0))
 	}
 	if o.StallTimeout < 0 {
 		errs = append(errs, fmt.Errorf("the StallTimeout is %v, must not be negative", o.StallTimeout))

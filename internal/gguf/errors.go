@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"github.com/paddock-go/paddock/internal/filemap"
 )
 
 // What a FormatError is about, for errors.Is.
@@ -19,7 +21,7 @@ var (
 )
 
 // ErrClosed is returned for data of a closed file.
-var ErrClosed = errors.New("gguf: file is closed")
+var ErrClosed = filemap.ErrClosed
 
 // FormatError is every fault found in a file, at Open or by a getter: What was
 // read, the key or tensor it belongs to, the value found and the bound it

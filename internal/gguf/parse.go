@@ -5,8 +5,9 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
-	"strings"
 	"unsafe"
+
+	"github.com/paddock-go/paddock/internal/filemap"
 )
 
 const alignKey = "general.alignment"
@@ -186,7 +187,7 @@ func parse(data []byte) (*File, error) {
 	if h, ferr = scan(meta, total); ferr != nil {
 		return nil, ferr
 	}
-	f := &File{Version: h.version, Alignment: h.align, data: data, size: total, meta: meta, dataAt: h.data}
+	f := &File{Version: h.version, Alignment: h.align, size: total, meta: meta, segments: []segment{{dataAt: h.data, bytes: filemap.New(data)}}}
 	if f.keys, f.tensors, ferr = order(meta, total, &h); ferr != nil {
 		return nil, ferr
 	}
@@ -203,7 +204,6 @@ func (f *File) index(h *header) {
 		f.names[i] = view(s.name)
 		s.value(kind, 0)
 	}
-	// The positions of the tensors served their checks; from here on indices.
 	f.Tensors = make([]TensorInfo, h.tensors)
 	dims := make([]uint64, 0, h.tensors)
 	for i := range f.Tensors {
@@ -214,11 +214,8 @@ func (f *File) index(h *header) {
 			Name: view(t.name), Type: t.layout.ID, Dims: dims[at:len(dims):len(dims)],
 			Offset: h.data + t.offset, Size: t.size,
 		}
-		f.tensors[i] = uint64(i)
 	}
-	slices.SortFunc(f.tensors, func(a, b uint64) int {
-		return strings.Compare(f.Tensors[a].Name, f.Tensors[b].Name)
-	})
+	f.sortTensors()
 }
 
 // view makes a string of bytes of the header's copy, which nothing writes to.

@@ -10,10 +10,10 @@ import (
 // their own, and siblings that are named. The test fails for a package that is not
 // listed, so that every new one gets a place.
 var layers = [][]string{
-	0: {"internal/access", "internal/cpuid", "internal/datadriven", "internal/dl", "internal/golden", "internal/half", "internal/invariant", "internal/num", "internal/race", "internal/repo"},
-	1: {"internal/chat", "internal/draft", "internal/gguf", "internal/gguf/ggufwrite", "internal/quant", "internal/sample", "internal/tokenizer", "kvcache", "metrics", "nvml"},
+	0: {"internal/access", "internal/cpuid", "internal/datadriven", "internal/dl", "internal/filemap", "internal/golden", "internal/half", "internal/invariant", "internal/num", "internal/race", "internal/repo"},
+	1: {"internal/chat", "internal/draft", "internal/gguf", "internal/gguf/ggufwrite", "internal/quant", "internal/safetensors", "internal/sample", "internal/tokenizer", "kvcache", "metrics", "nvml"},
 	2: {"internal/prog", "internal/vocab", "sched"},
-	3: {"internal/backend", "internal/model", "internal/model/synth"},
+	3: {"internal/backend", "internal/hf", "internal/model", "internal/model/synth"},
 	4: {"internal/backend/cpu/kern", "internal/backend/ref", "internal/backend/cuda/driver", "internal/backend/cuda/ptx"},
 	5: {"internal/backend/backendtest", "internal/backend/cpu", "internal/backend/cuda"},
 	6: {"engine", "internal/session"},
@@ -27,6 +27,7 @@ var siblings = map[string][]string{
 	"internal/gguf/ggufwrite": {"internal/gguf"},
 	"internal/model":          {"internal/backend"}, // a file's tensors as backends read them
 	"internal/model/synth":    {"internal/model"},
+	"internal/hf":             {"internal/model"}, // its error of an architecture that is not known
 	"internal/backend/cpu":    {"internal/backend/backendtest"},
 	"examples/chat":           {"examples/demo"},
 	"examples/embed":          {"examples/demo"},
@@ -77,7 +78,7 @@ var owners = map[string]struct {
 	"golang.org/x/sys":             {[]string{"internal/gguf", "internal/backend/cpu", "internal/cpuid", "engine", "nvml", "examples/manager"}, "system calls stay at the edges"},
 	"golang.org/x/text":            {[]string{"internal/tokenizer"}, "only tokenizers normalise text"},
 	"C":                            {nil, "no cgo"},
-	"unsafe":                       {[]string{"internal/gguf", "internal/half", "internal/quant", "internal/cpuid", "internal/race", "internal/backend/cpu", "internal/backend/cpu/kern", "internal/dl", "internal/backend/cuda", "nvml", "internal/tokenizer"}, "unsafe code stays where it is tested for it"},
+	"unsafe":                       {[]string{"internal/gguf", "internal/filemap", "internal/half", "internal/quant", "internal/cpuid", "internal/race", "internal/backend/cpu", "internal/backend/cpu/kern", "internal/dl", "internal/backend/cuda", "nvml", "internal/tokenizer"}, "unsafe code stays where it is tested for it"},
 	"os/exec":                      {[]string{"examples/manager", "internal/cmd/bench", "internal/faults"}, "no child process; internal/faults runs the go command, in no program that serves"},
 	"github.com/google/go-cmp":     {nil, "tests only"},
 	"go.uber.org/goleak":           {nil, "tests only"},

@@ -6,9 +6,11 @@ package session
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/gguf"
+	"github.com/paddock-go/paddock/internal/hf"
 	"github.com/paddock-go/paddock/internal/model"
 	"github.com/paddock-go/paddock/internal/prog"
 )
@@ -46,14 +48,31 @@ type Span struct {
 	All    bool // logits of every token, else of the last one
 }
 
-// Open loads the file at path onto a device, which stays the caller's. progress
-// may be nil.
-func Open(path string, device backend.Device, l Limits, progress func(done, total int64)) (_ *Session, err error) {
-	f, err := gguf.Open(path)
+// Open loads the GGUF file or the folder of safetensors at path onto a device, which
+// stays the caller's. progress may be nil.
+func Open(path string, device backend.Device, l Limits, progress func(done, total int64)) (*Session, error) {
+	f, err := openPath(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	return OpenFile(f, device, l, progress)
+}
+
+func openPath(path string) (*gguf.File, error) {
+	if st, err := os.Stat(path); err != nil || !st.IsDir() {
+		return gguf.Open(path)
+	}
+	m, err := hf.Open(path, hf.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return m.File, nil
+}
+
+// OpenFile is Open of an open file, which stays the caller's and is of no more use to
+// the session afterwards.
+func OpenFile(f *gguf.File, device backend.Device, l Limits, progress func(done, total int64)) (_ *Session, err error) {
 	m, err := model.Lower(f, model.Options{Context: l.Context})
 	if err != nil {
 		return nil, err

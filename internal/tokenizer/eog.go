@@ -39,7 +39,7 @@ var (
 
 // markEnds sets flagEOG. Unless types are to be trusted, it makes control tokens of what
 // carries a name of one; if they are, a name counts for nothing on ordinary text.
-func (t *Tokenizer) markEnds(trustTypes bool) {
+func (t *Tokenizer) markEnds(trustTypes bool, ends []int32) {
 	named := func(name string) (int32, bool) {
 		id, ok := t.byText[name]
 		if !ok || trustTypes && t.flags[id]&(flagControl|flagUserDefined) == 0 {
@@ -73,6 +73,9 @@ func (t *Tokenizer) markEnds(trustTypes bool) {
 		if id != none {
 			t.flags[id] |= flagEOG
 		}
+	}
+	for _, id := range ends {
+		t.flags[id] |= flagEOG
 	}
 	for _, x := range endExceptions {
 		if id, ok := t.byText[x.except]; ok && t.allEnd(x.with) {

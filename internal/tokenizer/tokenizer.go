@@ -195,7 +195,12 @@ func load(v *Vocab, defaults Specials) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.markEnds(v.TrustTypes)
+	for i, id := range v.Ends {
+		if id < 0 || int(id) >= n {
+			return nil, badVocab("Ends", i, "", "id %d in a vocabulary of %d tokens", id, n)
+		}
+	}
+	t.markEnds(v.TrustTypes, v.Ends)
 	return t, nil
 }
 

@@ -68,6 +68,7 @@ type Vocab struct {
 	Pairs      [][2]string // the same with the parts apart; one of both may be given
 
 	Specials
+	Ends           []int32 // further tokens that end a generation
 	AddBOS, AddEOS Setting // what Encode's addSpecial puts around a text
 	AddSpacePrefix Setting // "llama", "t5": a space goes before text that begins a sequence or follows a special token
 	SpaceSuffix    Setting // "t5": that space goes after the text

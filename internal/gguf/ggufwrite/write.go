@@ -55,6 +55,41 @@ const Align = 32
 // else: tests need wrong files too. Safe for concurrent use on distinct w.
 func Write(w io.Writer, kvs []KV, tensors []Tensor) error {
 	e := &encoder{w: bufio.NewWriterSize(w, 1<<20)}
+	sizes, err := e.header(kvs, tensors)
+	if err != nil {
+		return err
+	}
+	for i := range tensors {
+		e.tensor(&tensors[i], sizes[i])
+		e.pad()
+	}
+	if e.err != nil {
+		return e.err
+	}
+	return e.w.Flush()
+}
+
+// Header writes what comes before the data of tensors, whose bytes are not looked
+// at, and returns how long the file would be with them. Safe for concurrent use on
+// distinct w.
+func Header(w io.Writer, kvs []KV, tensors []Tensor) (total uint64, err error) {
+	e := &encoder{w: bufio.NewWriterSize(w, 1<<16)}
+	sizes, err := e.header(kvs, tensors)
+	if err != nil {
+		return 0, err
+	}
+	total = e.n
+	for _, n := range sizes {
+		total += (n + Align - 1) &^ (Align - 1)
+	}
+	if e.err != nil {
+		return 0, e.err
+	}
+	return total, e.w.Flush()
+}
+
+// header writes all but the tensors' data and returns how many bytes each takes.
+func (e *encoder) header(kvs []KV, tensors []Tensor) ([]uint64, error) {
 	e.raw([]byte("GGUF"))
 	e.u32(3)
 	e.u64(uint64(len(tensors)))
@@ -69,7 +104,7 @@ func Write(w io.Writer, kvs []KV, tensors []Tensor) error {
 		t := &tensors[i]
 		size, err := t.Size()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		e.str(t.Name)
 		e.u32(uint32(len(t.Dims)))
@@ -82,14 +117,7 @@ func Write(w io.Writer, kvs []KV, tensors []Tensor) error {
 		offset = (offset + size + Align - 1) &^ (Align - 1)
 	}
 	e.pad()
-	for i := range tensors {
-		e.tensor(&tensors[i], sizes[i])
-		e.pad()
-	}
-	if e.err != nil {
-		return e.err
-	}
-	return e.w.Flush()
+	return sizes, nil
 }
 
 // encoder counts what it writes and keeps its first error.

@@ -1,4 +1,4 @@
-package gguf
+package filemap
 
 import (
 	"os"

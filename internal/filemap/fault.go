@@ -1,4 +1,4 @@
-package gguf
+package filemap
 
 import (
 	"runtime"
@@ -6,9 +6,9 @@ import (
 	"unsafe"
 )
 
-// guard runs fn and turns a memory fault within data into a *FaultError. Any
-// other panic goes on: it is a bug and not a file's fault.
-func guard(data []byte, name string, size uint64, fn func() error) (err error) {
+// guard runs fn and turns a memory fault within data into what fault makes of
+// its position. Any other panic goes on: it is a bug and not a file's fault.
+func guard(data []byte, fault func(off uint64) error, fn func() error) (err error) {
 	old := debug.SetPanicOnFault(true)
 	defer debug.SetPanicOnFault(old)
 	defer func() {
@@ -17,7 +17,7 @@ func guard(data []byte, name string, size uint64, fn func() error) (err error) {
 			return
 		}
 		if off, ok := faultWithin(data, r); ok {
-			err = &FaultError{Name: name, Offset: off, Size: size}
+			err = fault(off)
 			return
 		}
 		panic(r)

@@ -1,5 +1,5 @@
 //go:build !linux
 
-package gguf
+package filemap
 
 func drop([]byte, uint64, uint64) {}

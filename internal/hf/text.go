@@ -1,0 +1,73 @@
+package hf
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/paddock-go/paddock/internal/vocab"
+)
+
+// readText reads tokenizer and template. The ends of a generation are those of
+// generation_config.json and config.json together.
+func (m *Model) readText(load loader, c *config) error {
+	data, err := read(load, "tokenizer.json")
+	if err != nil || data == nil {
+		return err
+	}
+	m.Text = true
+	if m.Vocab, err = vocab.FromJSON(data); err != nil {
+		return err
+	}
+	if data, err = read(load, "tokenizer_config.json"); err != nil {
+		return err
+	}
+	if data != nil {
+		t, err := vocab.ReadConfig(data)
+		if err != nil {
+			return err
+		}
+		t.Apply(&m.Vocab)
+		m.Template = t.Template("default")
+	}
+	if data, err = read(load, "chat_template.jinja"); err != nil {
+		return err
+	}
+	if data != nil {
+		m.Template = string(data)
+	}
+	ends := c.EOS
+	const name = "generation_config.json"
+	if data, err = read(load, name); err != nil {
+		return err
+	}
+	if data != nil {
+		var g struct {
+			EOS ids `json:"eos_token_id"`
+		}
+		if err := json.Unmarshal(data, &g); err != nil {
+			return &Error{File: name, What: "can't be read", Err: err}
+		}
+		ends = append(slices.Clone(ends), g.EOS...)
+	}
+	for _, id := range ends {
+		// A few repositories name an id behind the vocabulary, which no model ever makes.
+		if id >= 0 && int(id) < len(m.Vocab.Tokens) && !slices.Contains(m.Vocab.Ends, id) {
+			m.Vocab.Ends = append(m.Vocab.Ends, id)
+		}
+	}
+	return nil
+}
+
+// ids is a token's id or a list of them.
+type ids []int32
+
+func (l *ids) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '[' {
+		return json.Unmarshal(b, (*[]int32)(l))
+	}
+	if string(b) == "null" {
+		return nil
+	}
+	*l = make(ids, 1)
+	return json.Unmarshal(b, &(*l)[0])
+}
