@@ -169,6 +169,15 @@ func (r *Record) take(req *http.Request) {
 	}
 }
 
+// RequestID is the id that a request's client gave in X-Request-Id, where it is 1 to 128 printable ASCII characters and so can be
+// echoed safely, or a new one.
+func RequestID(req *http.Request) string {
+	if id := req.Header.Get("X-Request-Id"); printable(id) {
+		return id
+	}
+	return newID()
+}
+
 func printable(id string) bool {
 	if id == "" || len(id) > 128 {
 		return false

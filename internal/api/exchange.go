@@ -35,7 +35,7 @@ type exchange struct {
 }
 
 func newExchange(h *handler, w http.ResponseWriter, r *http.Request, rt route) *exchange {
-	x := &exchange{h: h, w: w, rc: http.NewResponseController(w), r: r, rt: rt, id: requestID(r)}
+	x := &exchange{h: h, w: w, rc: http.NewResponseController(w), r: r, rt: rt, id: metrics.RequestID(r)}
 	w.Header().Set("X-Request-Id", x.id)
 	if r.Body != nil && r.Body != http.NoBody {
 		// Also for a body that nobody reads: the HTTP server skips over it before the
@@ -54,20 +54,6 @@ func newExchange(h *handler, w http.ResponseWriter, r *http.Request, rt route) *
 	x.rec.Operation, x.rec.ID, x.rec.Route = rt.op, strings.Clone(x.id), rt.pattern // what a header's text lies in is not kept
 	x.r = r.WithContext(m.Begin(r.Context(), x.rec))
 	return x
-}
-
-// requestID is the id that the client gave, where it can be echoed safely, or a
-// new one.
-func requestID(r *http.Request) string {
-	id := r.Header.Get("X-Request-Id")
-	ok := id != "" && len(id) <= 128
-	for i := 0; ok && i < len(id); i++ {
-		ok = id[i] > ' ' && id[i] < 0x7f
-	}
-	if ok {
-		return id
-	}
-	return newID("req-")
 }
 
 // newID makes a random id.

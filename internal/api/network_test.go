@@ -126,16 +126,7 @@ func TestSlowBodyKeepsItsConnection(t *testing.T) {
 // stream opens a streamed completion and returns its reader.
 func stream(t testing.TB, ctx context.Context, url, body string) *http.Response {
 	t.Helper()
-	r, err := http.NewRequestWithContext(ctx, "POST", url+"/v1/completions", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { res.Body.Close() })
-	return res
+	return post(t, ctx, url+"/v1/completions", body)
 }
 
 const endless = `"ignore_eos":true,"max_tokens":1500,"stream":true`

@@ -16,7 +16,7 @@ import (
 // whose metrics contract it took over; metrics/FAULTS.md lists them.
 
 // post sends a request over the network and gives its reply, body unread.
-func post(t *testing.T, ctx context.Context, url, body string) *http.Response {
+func post(t testing.TB, ctx context.Context, url, body string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, "POST", url, strings.NewReader(body))
 	if err != nil {
