@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/paddock-go/paddock/internal/bounded"
 	"github.com/paddock-go/paddock/internal/hf"
 	"github.com/paddock-go/paddock/internal/model"
 	"github.com/paddock-go/paddock/internal/safetensors"
@@ -240,7 +241,9 @@ func FuzzConfig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, config []byte) {
 		files := small().fs(t)
 		files["m/config.json"] = &fstest.MapFile{Data: config}
-		m, err := hf.OpenFS(files, "m", hf.Options{Q8_0: true})
+		var m *hf.Model
+		var err error
+		bounded.Hold(t, bounded.Bytes{Base: 4 << 20, Each: 64}, len(config), func() { m, err = hf.OpenFS(files, "m", hf.Options{Q8_0: true}) })
 		if err != nil {
 			return
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/paddock-go/paddock/internal/bounded"
 	"github.com/paddock-go/paddock/internal/gguf"
 	"github.com/paddock-go/paddock/internal/gguf/ggufwrite"
 )
@@ -324,7 +325,8 @@ func FuzzLower(f *testing.F) {
 		if err != nil {
 			return
 		}
-		lowered, err := Lower(file, Options{})
+		var lowered *Model
+		bounded.Hold(t, bounded.Bytes{Base: 1 << 20, Each: 256}, len(data), func() { lowered, err = Lower(file, Options{}) })
 		if err != nil {
 			return
 		}

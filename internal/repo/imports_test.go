@@ -10,7 +10,7 @@ import (
 // their own, and siblings that are named. The test fails for a package that is not
 // listed, so that every new one gets a place.
 var layers = [][]string{
-	0: {"internal/access", "internal/cpuid", "internal/datadriven", "internal/dl", "internal/filemap", "internal/golden", "internal/half", "internal/invariant", "internal/num", "internal/race", "internal/repo"},
+	0: {"internal/access", "internal/bounded", "internal/cpuid", "internal/datadriven", "internal/dl", "internal/filemap", "internal/golden", "internal/half", "internal/invariant", "internal/num", "internal/race", "internal/repo"},
 	1: {"internal/chat", "internal/draft", "internal/gguf", "internal/gguf/ggufwrite", "internal/quant", "internal/safetensors", "internal/sample", "internal/tokenizer", "kvcache", "metrics", "nvml"},
 	2: {"internal/prog", "internal/vocab", "sched"},
 	3: {"internal/backend", "internal/hf", "internal/model", "internal/model/synth"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/paddock-go/paddock/internal/bounded"
 	"github.com/paddock-go/paddock/internal/tokenizer"
 )
 
@@ -142,18 +143,20 @@ func FuzzFromJSON(f *testing.F) {
 	}
 	f.Add([]byte(whole()), "ab<s>")
 	f.Fuzz(func(t *testing.T, data []byte, text string) {
-		v, err := FromJSON(data)
-		if err != nil {
-			return
-		}
-		tok, err := tokenizer.New(v)
-		if err != nil {
-			return
-		}
-		for _, parse := range []bool{false, true} {
-			ids := tok.Encode(text, true, parse)
-			tok.Decode(ids, parse)
-		}
-		tok.Decode([]int32{-1, 0, 1, 2, 3, 1 << 30}, false)
+		bounded.Hold(t, bounded.Bytes{Base: 4 << 20, Each: 256}, len(data)+len(text), func() {
+			v, err := FromJSON(data)
+			if err != nil {
+				return
+			}
+			tok, err := tokenizer.New(v)
+			if err != nil {
+				return
+			}
+			for _, parse := range []bool{false, true} {
+				ids := tok.Encode(text, true, parse)
+				tok.Decode(ids, parse)
+			}
+			tok.Decode([]int32{-1, 0, 1, 2, 3, 1 << 30}, false)
+		})
 	})
 }
