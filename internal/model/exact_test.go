@@ -58,3 +58,28 @@ func TestYaRNEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestYaRNBetween: by gpt-oss' own numbers, whose ramp begins and ends between two
+// pairs, each frequency is the published formula's.
+func TestYaRNBetween(t *testing.T) {
+	s := &ropeSpec{dim: 64, base: 150000, scaling: ropeYaRN, factor: 32, original: 4096, extFactor: 1, attnFactor: 1, betaFast: 32, betaSlow: 1}
+	rounded := s.lower(prog.Halves).Freqs
+	s.between = true
+	differ := 0
+	for i, f := range s.lower(prog.Halves).Freqs {
+		at := func(turns float64) float64 {
+			return 64 * math.Log(4096/(turns*2*math.Pi)) / (2 * math.Log(150000))
+		}
+		ramp := min(1, max(0, (float64(i)-at(32))/(at(1)-at(32))))
+		plain := math.Pow(150000, -2*float64(i)/64)
+		if want := plain/32*ramp + plain*(1-ramp); math.Abs(float64(f)/want-1) > 1e-7 {
+			t.Errorf("frequency %d is %v, want %v", i, f, want)
+		}
+		if f != rounded[i] {
+			differ++
+		}
+	}
+	if differ < 5 {
+		t.Errorf("%d frequencies differ from a ramp of whole pairs", differ)
+	}
+}

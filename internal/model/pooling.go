@@ -63,9 +63,11 @@ func (b *builder) emit(pooled prog.BufID, p pooling, s *Spec) {
 	switch {
 	case p == poolRank:
 		pooled = b.classify(pooled, s)
-	case b.has("dense_2.weight"): // two products without a bias between them and the embedding
+	case b.has("dense_2.weight"): // products between them and the embedding, one or two
 		pooled = b.project(pooled, "dense_2", s.Embd)
-		pooled = b.project(pooled, "dense_3", b.prog.Bufs[pooled].Width)
+		if b.has("dense_3.weight") {
+			pooled = b.project(pooled, "dense_3", b.prog.Bufs[pooled].Width)
+		}
 	}
 	b.op(prog.Output{In: pooled})
 }

@@ -34,6 +34,7 @@ type ropeSpec struct {
 	extFactor          float32
 	logMul             float32 // what the file's own magnitude took for 1; 0: none
 	betaFast, betaSlow float32
+	between            bool // the ramp may end between two pairs
 }
 
 // lower folds everything into one frequency a pair, so that a backend only
@@ -91,9 +92,11 @@ func (s *ropeSpec) yarnRange() (low, high float64) {
 		v, _ := x.Float64()
 		return v
 	}
-	low = max(0, math.Floor(pair(s.betaFast)))
-	high = min(float64(s.dim-1), math.Ceil(pair(s.betaSlow)))
-	return low, high
+	low, high = pair(s.betaFast), pair(s.betaSlow)
+	if !s.between {
+		low, high = math.Floor(low), math.Ceil(high)
+	}
+	return max(0, low), min(float64(s.dim-1), high)
 }
 
 // mag is the file's own factor on the rotated values, times YaRN's

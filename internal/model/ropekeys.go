@@ -40,6 +40,7 @@ func readRope(k *keys, s *Spec) *ropeSpec {
 	r.extFactor = k.positiveOr("rope.scaling.yarn_ext_factor", 1)
 	r.betaFast = k.positiveOr("rope.scaling.yarn_beta_fast", 32)
 	r.betaSlow = k.positiveOr("rope.scaling.yarn_beta_slow", 1)
+	r.between = !k.flagOr("rope.scaling.yarn_truncate", true) // of folders alone: GGUF files have no word for it
 	return r
 }
 
