@@ -64,6 +64,7 @@ type Model struct {
 	Text     bool            // there is a tokenizer.json
 	Vocab    tokenizer.Vocab // only with Text
 	Template string          // of chats; "": none
+	Notes    []string        // what of the folder is left out or cut, a sentence each
 }
 
 // loader opens a file of the folder by its name.
@@ -96,20 +97,21 @@ func open(load loader, name string, o Options) (*Model, error) {
 	if m.File, err = assemble(set, c, name, o); err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
+	m.Notes = c.notes
 	return m, nil
 }
 
 // assemble makes the file whose tensors set holds.
 func assemble(set *safetensors.Set, c *config, name string, o Options) (*gguf.File, error) {
-	w, err := plan(set, c, o)
+	h, err := c.header()
 	if err != nil {
 		return nil, err
 	}
-	kvs, err := c.keys()
+	w, err := plan(set, c, h, o)
 	if err != nil {
 		return nil, err
 	}
-	kvs = append(kvs, ggufwrite.KV{Key: "general.name", Value: name})
+	kvs := append(h.kvs, ggufwrite.KV{Key: "general.name", Value: name})
 	var head bytes.Buffer
 	total, err := ggufwrite.Header(&head, kvs, w.list())
 	if err != nil {

@@ -1,79 +1,145 @@
 package hf
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
+
+// name is how a tensor is called there and here, without the end ".weight" or ".bias"
+// unless ours has one. "#" stands for a layer's number; there, a second one is an
+// expert's. A name there may be in several rows, for tensors that are divided.
+type name struct {
+	theirs, ours string
+	by           *transform // nil: as it is
+}
 
 // place is where a tensor of the folder goes.
 type place struct {
 	name   string // here
 	expert int    // -1: it is no expert's
-	rotate rotate
+	by     *transform
 }
 
-// outer are the tensors that are no layer's.
-var outer = map[string]string{
-	"model.embed_tokens.weight": "token_embd.weight",
-	"model.norm.weight":         "output_norm.weight",
-	"lm_head.weight":            "output.weight",
+// Names that many classes share.
+var (
+	outer = []name{
+		{"embed_tokens", "token_embd", nil},
+		{"norm", "output_norm", nil},
+		{"lm_head", "output", nil},
+	}
+	attention = []name{
+		{"layers.#.input_layernorm", "blk.#.attn_norm", nil},
+		{"layers.#.self_attn.q_proj", "blk.#.attn_q", nil},
+		{"layers.#.self_attn.k_proj", "blk.#.attn_k", nil},
+		{"layers.#.self_attn.v_proj", "blk.#.attn_v", nil},
+		{"layers.#.self_attn.o_proj", "blk.#.attn_output", nil},
+	}
+	pairAttention = with(with(attention, queryPairs, "layers.#.self_attn.q_proj"), keyPairs, "layers.#.self_attn.k_proj")
+	ffnNorm       = []name{{"layers.#.post_attention_layernorm", "blk.#.ffn_norm", nil}}
+	headNorms     = []name{
+		{"layers.#.self_attn.q_norm", "blk.#.attn_q_norm", nil},
+		{"layers.#.self_attn.k_norm", "blk.#.attn_k_norm", nil},
+	}
+	dense = []name{
+		{"layers.#.mlp.gate_proj", "blk.#.ffn_gate", nil},
+		{"layers.#.mlp.up_proj", "blk.#.ffn_up", nil},
+		{"layers.#.mlp.down_proj", "blk.#.ffn_down", nil},
+	}
+)
+
+// scales and tables that are read with their weights, or made anew.
+var unread = []string{".rotary_emb.inv_freq", ".weight_scale", ".weight_scale_inv", ".input_scale"}
+
+// places finds where a tensor goes; none and ok: it has no place and needs none.
+func (c *config) places(theirs string) (list []place, ok bool) {
+	for _, end := range unread {
+		if strings.HasSuffix(theirs, end) {
+			return nil, true
+		}
+	}
+	for _, start := range c.family.skips {
+		if strings.HasPrefix(theirs, start) {
+			c.skipped++
+			return nil, true
+		}
+	}
+	for _, root := range append(slices.Clone(c.family.rootNames()), "") {
+		rest, found := strings.CutPrefix(theirs, root)
+		if !found {
+			continue
+		}
+		if list = c.family.find(rest, c); list != nil {
+			break
+		}
+	}
+	if len(list) == 1 && c.tied && list[0].name == "output.weight" {
+		return nil, true
+	}
+	return list, list != nil
 }
 
-// place finds the place of a tensor; skip says that it has none and needs none.
-func (c *config) place(theirs string) (p place, skip, ok bool) {
-	p.expert = -1
-	if p.name, ok = outer[theirs]; ok {
-		return p, c.Tied && theirs == "lm_head.weight", true
+func (f *family) rootNames() []string {
+	if f.roots == nil {
+		return []string{"model."}
 	}
-	for _, end := range []string{".rotary_emb.inv_freq", ".weight_scale", ".weight_scale_inv", ".input_scale"} {
-		if strings.HasSuffix(theirs, end) { // scales are read with their weights
-			return p, true, true
+	return f.roots
+}
+
+// find returns the places of a tensor by the rows of its name.
+func (f *family) find(theirs string, c *config) (list []place) {
+	pattern, layer, expert, ok := numbered(theirs)
+	if !ok || int64(layer) >= c.layers || int64(expert) >= max(c.experts, 1) {
+		return nil
+	}
+	for _, n := range f.names {
+		end, ours := "", strings.Replace(n.ours, "#", strconv.Itoa(layer), 1)
+		switch pattern {
+		case n.theirs + ".weight":
+			end = ".weight"
+		case n.theirs + ".bias":
+			end = ".bias"
+		case n.theirs:
+			if !strings.HasSuffix(ours, ".weight") && !strings.HasSuffix(ours, ".bias") {
+				continue
+			}
+		default:
+			continue
 		}
+		list = append(list, place{ours + end, expert, n.by})
 	}
-	rest, ok := strings.CutPrefix(theirs, "model.layers.")
-	if !ok {
-		return p, false, false
-	}
-	layer, rest, _ := strings.Cut(rest, ".")
-	if l, ok := number(layer); !ok || int64(l) >= c.Layers {
-		return p, false, false
-	}
-	end := ".weight"
-	theirs, ok = strings.CutSuffix(rest, end)
-	if !ok {
-		end = ".bias"
-		if theirs, ok = strings.CutSuffix(rest, end); !ok {
-			return p, false, false
+	return list
+}
+
+// numbered puts "#" for the numbers in a name: a layer's, 0 for none, and an expert's,
+// -1 for none.
+func numbered(s string) (pattern string, layer, expert int, ok bool) {
+	parts := strings.Split(s, ".")
+	expert = -1
+	seen := 0
+	for i, p := range parts {
+		if p == "" || p[0] < '0' || p[0] > '9' {
+			continue
 		}
+		n, good := number(p)
+		if !good || seen == 2 {
+			return s, 0, -1, false
+		}
+		if seen == 0 {
+			layer = n
+		} else {
+			expert = n
+		}
+		seen++
+		parts[i] = "#"
 	}
-	n, expert, ok := c.family.find(theirs)
-	if !ok || expert >= 0 && int64(expert) >= c.experts() {
-		return p, false, false
-	}
-	p = place{"blk." + layer + "." + n.ours + end, expert, n.rotate}
-	if !c.family.pairs {
-		p.rotate = still
-	}
-	return p, false, true
+	return strings.Join(parts, "."), layer, expert, true
 }
 
 // number reads a number as names have it: no sign, no zeros in front.
 func number(s string) (int, bool) {
 	n, err := strconv.ParseUint(s, 10, 31)
 	return int(n), err == nil && strconv.FormatUint(n, 10) == s
-}
-
-// numbered puts "#" for the number of an expert in a name; -1: there is none.
-func numbered(s string) (pattern string, expert int, ok bool) {
-	const mark = ".experts."
-	i := strings.Index(s, mark)
-	if i < 0 {
-		return s, -1, true
-	}
-	i += len(mark)
-	n, rest, _ := strings.Cut(s[i:], ".")
-	expert, ok = number(n)
-	return s[:i] + "#." + rest, expert, ok
 }
 
 // clip keeps an error short.

@@ -12,17 +12,19 @@ import (
 
 // tensor is one that is made of the folder's: of one, or of one an expert.
 type tensor struct {
-	parts      []part
-	heads      int // its rows are so many heads' whose halves become neighbours; 0: they stay
-	vector     bool
-	rows, cols int // of a part
-	to         quant.Type
+	parts   []part
+	stacked bool       // by expert, a further dimension
+	shape   []int      // of a part, outermost first
+	by      *transform // nil: parts are what they are
+	to      quant.Type
+	values  []float32 // instead of parts: made of the config
 }
 
 // part is a tensor of the folder.
 type part struct {
 	name  string // "": not found so far
 	typ   safetensors.Type
+	shape []int
 	scale *scale // nil: the values are what they are
 }
 
@@ -31,32 +33,33 @@ var types = map[safetensors.Type]quant.Type{
 	safetensors.F32: quant.F32, safetensors.F16: quant.F16, safetensors.BF16: quant.BF16, safetensors.F8E4M3: quant.F32,
 }
 
-const maxExperts = 1 << 12
+const (
+	maxExperts = 1 << 12
+	maxDims    = 3
+)
 
 // plan says of which tensors of the set each one here is made.
-func plan(set *safetensors.Set, c *config, o Options) (*weights, error) {
-	w := &weights{set: set, tensors: map[string]*tensor{}}
-	if c.experts() > maxExperts {
-		return nil, c.refuse("num_experts", fmt.Sprintf("is %d, at most %d", c.experts(), maxExperts), nil)
-	}
+func plan(set *safetensors.Set, c *config, h *header, o Options) (*weights, error) {
+	w := &weights{set: set, tensors: map[string]*tensor{}, config: c}
 	for _, theirs := range set.Names() {
-		p, skip, ok := c.place(theirs)
+		places, ok := c.places(theirs)
 		if !ok {
 			return nil, refuse(theirs, "a tensor that "+c.family.class+" does not have")
 		}
-		if skip {
-			continue
-		}
-		if err := w.add(p, theirs, c); err != nil {
-			return nil, err
+		for _, p := range places {
+			if err := w.add(p, theirs); err != nil {
+				return nil, err
+			}
 		}
 	}
-	if w.tensors["output.weight"] == nil && !c.Tied {
+	if c.skipped > 0 {
+		c.note(fmt.Sprintf("%d tensors of %s are left out: the text model alone is supported", c.skipped, strings.Join(c.family.skips, ", ")))
+	}
+	if w.tensors["output.weight"] == nil && !c.tied && !c.family.headless {
 		return nil, refuse("lm_head.weight", "not there, and tie_word_embeddings is not true")
 	}
-	var err error
-	if w.factors, err = c.factors(); err != nil {
-		return nil, err
+	for _, m := range h.made {
+		w.tensors[m.name] = &tensor{shape: []int{len(m.values)}, to: quant.F32, values: m.values}
 	}
 	for name, t := range w.tensors {
 		w.names = append(w.names, name)
@@ -65,7 +68,7 @@ func plan(set *safetensors.Set, c *config, o Options) (*weights, error) {
 				return nil, refuse(name, fmt.Sprintf("expert %d of %d is missing", e, len(t.parts)))
 			}
 		}
-		if o.Q8_0 && t.cols%32 == 0 && !t.exact(name) {
+		if o.Q8_0 && t.cols()%32 == 0 && !t.exact(name) {
 			t.to = quant.Q8_0
 		}
 	}
@@ -73,68 +76,69 @@ func plan(set *safetensors.Set, c *config, o Options) (*weights, error) {
 	return w, nil
 }
 
-// exact tells whether a tensor is kept as F32: vectors, and the routers of experts,
-// whose choices must not turn with a rounding.
-func (t *tensor) exact(name string) bool { return t.vector || strings.Contains(name, "ffn_gate_inp") }
+// exactNames are kept as F32 beside vectors: the routers of experts, whose choices
+// must not turn with a rounding, and small tables that are no product's matrix.
+var exactNames = []string{"ffn_gate_inp", "position_embd", "token_types", "shortconv.conv"}
+
+// exact tells whether a tensor is kept as F32.
+func (t *tensor) exact(name string) bool {
+	return len(t.shape) == 1 || slices.ContainsFunc(exactNames, func(s string) bool { return strings.Contains(name, s) })
+}
+
+// cols is the contiguous dimension.
+func (t *tensor) cols() int { return t.shape[len(t.shape)-1] }
 
 // add takes a tensor of the folder into the one here that it is a part of.
-func (w *weights) add(at place, theirs string, c *config) error {
+func (w *weights) add(at place, theirs string) error {
 	src, _ := w.set.Tensor(theirs)
 	to, ok := types[src.Type]
 	if !ok {
 		return &Error{File: "*.safetensors", Key: clip(theirs), What: fmt.Sprintf("has type %s; F32, F16, BF16 and F8_E4M3 are supported", src.Type), Err: ErrUnsupported}
 	}
-	t := &tensor{to: to}
-	switch shape := src.Shape; {
-	case src.Elems() == 0 || len(shape) < 1 || len(shape) > 2 || slices.Max(shape) > 1<<30:
-		return refuse(theirs, fmt.Sprintf("has shape %v; one or two dimensions, none of them 0, are what weights have", shape))
-	case len(shape) == 1:
-		t.vector, t.rows, t.cols = true, 1, int(shape[0])
-	default:
-		t.rows, t.cols = int(shape[0]), int(shape[1])
-		t.vector = t.rows == 1 && strings.HasSuffix(at.name, ".ffn_gate_inp_shexp.weight") // as GGUF files have it
+	if n := len(src.Shape); src.Elems() == 0 || n < 1 || n > maxDims || slices.Max(src.Shape) > 1<<30 {
+		return refuse(theirs, fmt.Sprintf("has shape %v; 1 to %d dimensions, none of them 0, are what weights have", src.Shape, maxDims))
+	}
+	p := part{name: theirs, typ: src.Type}
+	for _, n := range src.Shape {
+		p.shape = append(p.shape, int(n))
+	}
+	t := &tensor{to: to, shape: p.shape, by: at.by, stacked: at.expert >= 0, parts: make([]part, 1)}
+	if at.by != nil && at.by.shape != nil {
+		var err error
+		if t.shape, err = at.by.shape(w.config, p.shape); err != nil {
+			return refuse(theirs, err.Error())
+		}
+	}
+	if len(t.shape) > 2 && w.config.experts == 0 {
+		return refuse(theirs, fmt.Sprintf("has shape %v; one or two dimensions are what weights have", src.Shape))
 	}
 	if t.exact(at.name) {
 		t.to = quant.F32
 	}
-	switch at.rotate {
-	case queries:
-		t.heads = int(c.Heads)
-	case keys:
-		t.heads = int(or(c.KVHeads, c.Heads))
-	}
-	if n := t.length(); t.heads > 0 && (n%t.heads != 0 || n/t.heads%2 != 0) {
-		return refuse(theirs, fmt.Sprintf("%d rows, not %d heads of an even width", n, t.heads))
-	}
-	p := part{name: theirs, typ: src.Type}
 	if src.Type == safetensors.F8E4M3 {
 		var err error
-		if p.scale, err = readScale(w.set, theirs, t.rows, t.cols, c); err != nil {
+		cols := p.shape[len(p.shape)-1]
+		if p.scale, err = readScale(w.set, theirs, int(src.Elems())/cols, cols, w.config); err != nil {
 			return err
 		}
 	}
-	t.parts = make([]part, 1)
-	if at.expert >= 0 {
-		t.parts = make([]part, c.experts())
+	if t.stacked {
+		t.parts = make([]part, w.config.experts)
 	}
 	if was := w.tensors[at.name]; was == nil {
 		w.tensors[at.name] = t
 	} else {
-		if was.rows != t.rows || was.cols != t.cols || was.to != t.to || len(was.parts) != len(t.parts) {
-			return refuse(theirs, fmt.Sprintf("%d×%d as %v, another expert is %d×%d as %v", t.rows, t.cols, t.to, was.rows, was.cols, was.to))
+		if !slices.Equal(was.shape, t.shape) || was.to != t.to || len(was.parts) != len(t.parts) {
+			return refuse(theirs, fmt.Sprintf("%v as %v, another expert is %v as %v", t.shape, t.to, was.shape, was.to))
 		}
 		t = was
 	}
-	t.parts[max(at.expert, 0)] = p
-	return nil
-}
-
-// length is the number of rows, or of values where each is a row's.
-func (t *tensor) length() int {
-	if t.vector {
-		return t.cols
+	one := &t.parts[max(at.expert, 0)]
+	if one.name != "" {
+		return refuse(theirs, clip(one.name)+" is the same tensor")
 	}
-	return t.rows
+	*one = p
+	return nil
 }
 
 // refuse is a fault of a tensor.
@@ -144,20 +148,17 @@ func refuse(tensor, what string) error {
 
 // list describes the tensors as a GGUF file does: the contiguous dimension first.
 func (w *weights) list() []ggufwrite.Tensor {
-	list := make([]ggufwrite.Tensor, 0, len(w.names)+1)
+	list := make([]ggufwrite.Tensor, 0, len(w.names))
 	for _, name := range w.names {
 		t := w.tensors[name]
-		dims := []uint64{uint64(t.cols)}
-		if !t.vector {
-			dims = append(dims, uint64(t.rows))
+		var dims []uint64
+		for _, n := range slices.Backward(t.shape) {
+			dims = append(dims, uint64(n))
 		}
-		if strings.HasSuffix(strings.TrimSuffix(strings.TrimSuffix(name, ".weight"), ".bias"), "_exps") {
+		if t.stacked {
 			dims = append(dims, uint64(len(t.parts)))
 		}
 		list = append(list, ggufwrite.Tensor{Name: name, Type: uint32(t.to), Dims: dims})
-	}
-	if w.factors != nil {
-		list = append(list, ggufwrite.Tensor{Name: factorsName, Type: uint32(quant.F32), Dims: []uint64{uint64(len(w.factors))}})
 	}
 	return list
 }

@@ -1,6 +1,7 @@
 package hf
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 )
@@ -22,6 +23,12 @@ type rope struct {
 	MScale     *float64 `json:"mscale"`
 	MScaleAll  *float64 `json:"mscale_all_dim"`
 	Truncate   *bool    `json:"truncate"`
+
+	Long  []float64 `json:"long_factor"`
+	Short []float64 `json:"short_factor"`
+
+	Alpha *float64 `json:"alpha"` // of another kind of "dynamic"
+	Beta  *float64 `json:"llama_4_scaling_beta"`
 }
 
 // kind is the name of the scaling, "default" for none.
@@ -35,95 +42,175 @@ func (r *rope) kind() string {
 	return "default"
 }
 
-// scaling is what stretches positions, under whichever key; nil: nothing is said.
-func (c *config) scaling() *rope {
-	if c.Parameters != nil {
-		return c.Parameters
-	}
-	return c.Scaling
+// scalings are the kinds of rope_scaling that are known here.
+var scalings = map[string]func(c *config, h *header, r *rope){
+	"default":  func(*config, *header, *rope) {},
+	"linear":   linear,
+	"llama3":   llama3,
+	"yarn":     yarn,
+	"longrope": longRope,
+	"su":       longRope, // its name in the first Phi 3
+	"dynamic":  dynamic,
 }
 
-func (c *config) theta() float64 {
-	if r := c.scaling(); r != nil && r.Theta != nil {
-		return *r.Theta
+// rotation reads what a config says of rotations: under the newer key both in one,
+// there perhaps one of each kind of layer. local is of windowed layers, nil where
+// nothing is said of them alone.
+func (c *config) rotation() (all, local *rope) {
+	all = &rope{}
+	key := "rope_parameters"
+	if !c.has(key) {
+		key = "rope_scaling"
 	}
-	return or(c.Theta, 10000)
+	var kinds map[string]json.RawMessage
+	c.value(key, &kinds)
+	full, sliding := has(kinds, "full_attention"), has(kinds, "sliding_attention")
+	if !full && !sliding {
+		c.value(key, all)
+		return all, nil
+	}
+	one := func(name string, r *rope) {
+		if err := json.Unmarshal(kinds[name], r); err != nil {
+			c.refuse(key+"."+name, "can't be read", err)
+		}
+	}
+	if full {
+		one("full_attention", all)
+	}
+	if sliding {
+		local = &rope{}
+		one("sliding_attention", local)
+	}
+	return all, local
+}
+
+// theta is the base of a rotation, as a file's older versions have it elsewhere.
+func (c *config) theta(r *rope) float64 {
+	theta := or(r.Theta, c.numberOr("rope_theta", 10000))
+	if !(float32(theta) > 1) || theta > math.MaxFloat32 {
+		c.refuse("rope_theta", fmt.Sprintf("is %v, a number above 1", theta), nil)
+	}
+	return theta
+}
+
+// rotary is the number of a head's values that rotate.
+func (c *config) rotary(r *rope) int64 {
+	share := or(r.Partial, c.numberOr("partial_rotary_factor", 1))
+	switch {
+	case !c.family.partial && share != 1:
+		c.refuse("partial_rotary_factor", fmt.Sprintf("is %v, must be 1 for %s", share, c.family.class), ErrUnsupported)
+	case !(share > 0 && share <= 1):
+		c.refuse("partial_rotary_factor", fmt.Sprintf("is %v, above 0 and at most 1", share), nil)
+	default:
+		return int64(float64(c.headDim) * share)
+	}
+	return c.headDim
 }
 
 // ropeKeys adds the keys of the rotation.
-func (c *config) ropeKeys(add func(key string, v any)) error {
-	add("rope.freq_base", float32(c.theta()))
-	r := c.scaling()
-	if r == nil {
-		return nil
+func (c *config) ropeKeys(h *header) {
+	r, local := c.rotation()
+	h.set("rope.dimension_count", uint32(c.rotary(r)))
+	h.set("rope.freq_base", float32(c.theta(r)))
+	if local != nil {
+		c.localRope(h, r, local)
 	}
-	if or(r.Partial, 1) != 1 {
-		return c.refuse("partial_rotary_factor", fmt.Sprintf("is %v, must be 1 for this architecture", *r.Partial), ErrUnsupported)
+	scale, ok := scalings[r.kind()]
+	if !ok {
+		c.refuse("rope_scaling.rope_type", fmt.Sprintf("is %q; default, linear, dynamic, yarn, longrope and llama3 are known", clip(r.kind())), ErrUnsupported)
+		return
 	}
-	switch kind := r.kind(); kind {
-	case "default":
-		return nil
-	case "llama3":
-		_, err := c.factors()
-		return err
-	case "linear", "yarn":
-		if r.Factor == nil {
-			return c.refuse("rope_scaling.factor", "not there", nil)
-		}
-		add("rope.scaling.type", kind)
-		add("rope.scaling.factor", float32(*r.Factor))
-		if kind == "linear" {
-			return nil
-		}
-		if r.AttnFactor != nil || r.MScale != nil || r.MScaleAll != nil || !or(r.Truncate, true) {
-			return c.refuse("rope_scaling", "attention_factor, mscale, mscale_all_dim, or truncate that is false", ErrUnsupported)
-		}
-		original := or(r.Original, float64(c.Context))
-		if !(original >= 1 && original <= math.MaxInt32) {
-			return c.refuse("rope_scaling.original_max_position_embeddings", fmt.Sprintf("is %v, 1 to 2^31-1", original), nil)
-		}
-		add("rope.scaling.original_context_length", uint32(original))
-		add("rope.scaling.yarn_beta_fast", float32(or(r.BetaFast, 32)))
-		add("rope.scaling.yarn_beta_slow", float32(or(r.BetaSlow, 1)))
-		return nil
-	default:
-		return c.refuse("rope_scaling.rope_type", fmt.Sprintf("is %q; default, linear, llama3 and yarn are known", clip(kind)), ErrUnsupported)
+	scale(c, h, r)
+}
+
+// localRope is the rotation of windowed layers: unstretched, with a base of their own
+// where the class has such a key.
+func (c *config) localRope(h *header, r, local *rope) {
+	const key = "rope_parameters.sliding_attention"
+	theta := c.theta(local)
+	switch {
+	case local.kind() != "default" || or(local.Partial, or(r.Partial, 1)) != or(r.Partial, 1):
+		c.refuse(key, "windowed layers rotate unstretched and as far as others", ErrUnsupported)
+	case c.family.localBase:
+		h.set("rope.freq_base_swa", float32(theta))
+	case theta != c.theta(r):
+		c.refuse(key, fmt.Sprintf("rope_theta is %v, must be that of other layers for %s", theta, c.family.class), ErrUnsupported)
 	}
 }
 
-// factors are the divisors of the rotary frequencies that Llama 3's scaling comes to;
-// nil: the scaling is another one. Pairs that turn often within the original context
-// keep their frequency, those that turn seldom get all of the factor, and those between
-// a share by how often. Conversions keep each product and sum a rounding of its own.
-func (c *config) factors() ([]float32, error) {
-	r := c.scaling()
-	if r == nil || r.kind() != "llama3" {
-		return nil, nil
+// stretch is a scaling's factor.
+func (c *config) stretch(r *rope) float64 {
+	f := or(r.Factor, 0)
+	if !(float32(f) > 0) || f > math.MaxFloat32 {
+		c.refuse("rope_scaling.factor", fmt.Sprintf("is %v, a positive number", f), nil)
+		return 1
 	}
-	for _, p := range []*float64{r.Factor, r.Low, r.High, r.Original} {
-		if p == nil || !(*p > 0 && *p < 1e9) {
-			return nil, c.refuse("rope_scaling", "of kind llama3 needs factor, low_freq_factor, high_freq_factor and original_max_position_embeddings, all positive", nil)
-		}
+	return f
+}
+
+// original is the context of the training, in tokens.
+func (c *config) original(r *rope, absent int64) float64 {
+	n := or(r.Original, float64(c.countOr("original_max_position_embeddings", absent)))
+	if !(n >= 1 && n <= math.MaxInt32) {
+		c.refuse("rope_scaling.original_max_position_embeddings", fmt.Sprintf("is %v, 1 to 2^31-1", n), nil)
+		return 1
 	}
-	if !(*r.High > *r.Low) || !(c.theta() > 1) {
-		return nil, c.refuse("rope_scaling", fmt.Sprintf("high_freq_factor %v must be above low_freq_factor %v, and rope_theta %v above 1", *r.High, *r.Low, c.theta()), nil)
+	return n
+}
+
+func linear(c *config, h *header, r *rope) {
+	h.set("rope.scaling.type", "linear")
+	h.set("rope.scaling.factor", float32(c.stretch(r)))
+}
+
+// dynamic stretches only what lies beyond max_position_embeddings, and no sequence
+// gets so far here.
+func dynamic(c *config, _ *header, r *rope) {
+	if r.Alpha != nil {
+		c.refuse("rope_scaling.alpha", "of kind dynamic", ErrUnsupported)
 	}
-	dim := c.headDim()
-	if dim > 1<<16 {
-		return nil, c.refuse("head_dim", fmt.Sprintf("is %d, at most %d", dim, 1<<16), nil)
+	c.note(fmt.Sprintf("the context is max_position_embeddings, %d tokens: beyond it rope_scaling dynamic is not supported", c.context))
+}
+
+// yarn hands on the stretch. Its magnitude, the factor on what rotates, is there
+// attention_factor, or the ratio of grown(mscale) to grown(mscale_all_dim), or
+// grown(1); here attn_factor × grown(1) ÷ grown(yarn_log_multiplier).
+func yarn(c *config, h *header, r *rope) {
+	f := c.stretch(r)
+	if !or(r.Truncate, true) {
+		c.refuse("rope_scaling.truncate", "is false", ErrUnsupported)
 	}
-	list := make([]float32, dim/2)
-	for i := range list {
-		turn := 2 * math.Pi * math.Pow(c.theta(), float64(2*i)/float64(dim)) // positions of one turn
-		switch {
-		case turn < *r.Original / *r.High:
-			list[i] = 1
-		case turn > *r.Original / *r.Low:
-			list[i] = float32(*r.Factor)
-		default:
-			keep := (*r.Original/turn - *r.Low) / (*r.High - *r.Low)
-			list[i] = float32(1 / float64(float64((1-keep) / *r.Factor)+keep))
-		}
+	h.set("rope.scaling.type", "yarn")
+	h.set("rope.scaling.factor", float32(f))
+	h.set("rope.scaling.original_context_length", uint32(c.original(r, c.context)))
+	h.set("rope.scaling.yarn_beta_fast", float32(or(r.BetaFast, 32)))
+	h.set("rope.scaling.yarn_beta_slow", float32(or(r.BetaSlow, 1)))
+	grown := func(m float64) float64 { return 1 + 0.1*m*math.Log(max(f, 1)) }
+	m, all := or(r.MScale, 0), or(r.MScaleAll, 0)
+	attn := 1.0
+	switch {
+	case or(r.AttnFactor, 0) != 0:
+		attn = *r.AttnFactor / grown(1)
+	case m != 0 && all != 0:
+		attn = grown(m) / grown(1)
+		h.set("rope.scaling.yarn_log_multiplier", float32(all))
 	}
-	return list, nil
+	c.magnitude(h, attn)
+}
+
+// magnitude hands on a factor on the values that rotate.
+func (c *config) magnitude(h *header, m float64) {
+	if !(float32(m) > 0) || m > math.MaxFloat32 {
+		c.refuse("rope_scaling.attention_factor", fmt.Sprintf("comes to %v, a positive number", m), nil)
+	}
+	if float32(m) != 1 {
+		h.set("rope.scaling.attn_factor", float32(m))
+	}
+}
+
+func or[T any](v *T, absent T) T {
+	if v == nil {
+		return absent
+	}
+	return *v
 }

@@ -37,11 +37,11 @@ func readScale(set *safetensors.Set, weight string, rows, cols int, c *config) (
 	case src.Elems() == 1:
 	case src.Elems() == uint64(rows) && (len(shape) == 1 || len(shape) == 2 && shape[1] == 1):
 		s.high = 1
-	case len(shape) == 2 && c.Quantization != nil && len(c.Quantization.Block) == 2:
-		s.high, s.wide = int(min(c.Quantization.Block[0], 1<<30)), int(min(c.Quantization.Block[1], 1<<30))
+	case len(shape) == 2 && len(c.block) == 2:
+		s.high, s.wide = int(min(c.block[0], 1<<30)), int(min(c.block[1], 1<<30))
 		s.across = (cols + s.wide - 1) / s.wide
 		if down := (rows + s.high - 1) / s.high; shape[0] != uint64(down) || shape[1] != uint64(s.across) {
-			return nil, refuse(name, fmt.Sprintf("has shape %v; %d×%d in blocks of %v take %d×%d", shape, rows, cols, c.Quantization.Block, down, s.across))
+			return nil, refuse(name, fmt.Sprintf("has shape %v; %d×%d in blocks of %v take %d×%d", shape, rows, cols, c.block, down, s.across))
 		}
 	default:
 		return nil, refuse(name, fmt.Sprintf("has shape %v for a weight of %d×%d; one scale, one a row, or blocks of quantization_config.weight_block_size are known", shape, rows, cols))

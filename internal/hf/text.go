@@ -35,7 +35,7 @@ func (m *Model) readText(load loader, c *config) error {
 	if data != nil {
 		m.Template = string(data)
 	}
-	ends := c.EOS
+	ends := c.ends
 	const name = "generation_config.json"
 	if data, err = read(load, name); err != nil {
 		return err
