@@ -23,6 +23,10 @@ type config struct {
 
 	notes   []string // what was left out or cut
 	skipped int      // tensors that the text model has no use for
+	beyond  int64    // layers behind the last one, which are left out
+
+	plain, valued int      // a head's rows of keys and of values, in a matrix that has both
+	modules       *modules // nil: the folder says nothing of pooling
 
 	context, hidden, layers, heads, kvHeads, headDim int64
 

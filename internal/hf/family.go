@@ -11,6 +11,8 @@ type family struct {
 	roots []string // what a tensor's name may begin with before that in names; nil: "model."
 	skips []string // beginnings of names of tensors that the text model has no use for
 
+	unread []string // ends of names of tensors that say nothing
+
 	nested  string            // the key that holds the text model's config; "": all of it
 	alias   map[string]string // the class's own name of a key → the usual one
 	absent  map[string]string // what the class has, as JSON, where a config is silent
@@ -23,11 +25,12 @@ type family struct {
 	localBase bool                       // windowed layers rotate by a base of their own
 	partial   bool                       // a part of a head may rotate
 	window    func(c *config, h *header) // what becomes of a window; nil: cut
+	ffn       func(c *config) int64      // the width of a feed-forward; nil: stated
 	more      func(c *config, h *header) // what the other fields can't say
 }
 
 // families lists the classes that are known here.
-var families = slices.Concat(llamas, qwens, mixtures)
+var families = slices.Concat(llamas, qwens, mistral3s, gemmas, phis, olmos, coheres, glms, ungateds, lfms, mixtures)
 
 // classes are the names of all families.
 func classes() (list []string) {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/paddock-go/paddock/internal/gguf/ggufwrite"
@@ -24,11 +23,6 @@ func whole(c *config, key string) any    { return uint32(c.count(key)) }
 func positive(c *config, key string) any { return float32(c.positive(key)) }
 
 var (
-	// sized are of every model.
-	sized = []key{
-		{"intermediate_size", "feed_forward_length", whole, true},
-		{"vocab_size", "vocab_size", whole, false},
-	}
 	rmsNorm   = []key{{"rms_norm_eps", "attention.layer_norm_rms_epsilon", positive, true}}
 	layerNorm = []key{{"layer_norm_eps", "attention.layer_norm_epsilon", positive, true}}
 )
@@ -110,7 +104,15 @@ func (c *config) header() (*header, error) {
 	h.set("attention.head_count_kv", uint32(c.kvHeads))
 	h.set("attention.key_length", uint32(c.headDim))
 	h.set("attention.value_length", uint32(c.headDim))
-	for _, k := range slices.Concat(sized, f.keys) {
+	ffn := f.ffn
+	if ffn == nil {
+		ffn = stated
+	}
+	h.set("feed_forward_length", uint32(ffn(c)))
+	if c.has("vocab_size") {
+		h.set("vocab_size", uint32(c.count("vocab_size")))
+	}
+	for _, k := range f.keys {
 		if k.need || c.has(k.theirs) {
 			h.set(k.ours, k.kind(c, k.theirs))
 		}
@@ -132,3 +134,6 @@ func (c *config) header() (*header, error) {
 	h.set("context_length", uint32(c.context)) // last: a window may have cut it
 	return h, c.err
 }
+
+// stated is the width of a feed-forward as most configs have it.
+func stated(c *config) int64 { return c.count("intermediate_size") }

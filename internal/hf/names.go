@@ -53,7 +53,7 @@ var unread = []string{".rotary_emb.inv_freq", ".weight_scale", ".weight_scale_in
 
 // places finds where a tensor goes; none and ok: it has no place and needs none.
 func (c *config) places(theirs string) (list []place, ok bool) {
-	for _, end := range unread {
+	for _, end := range slices.Concat(unread, c.family.unread) {
 		if strings.HasSuffix(theirs, end) {
 			return nil, true
 		}

@@ -26,11 +26,14 @@ type part struct {
 	typ   safetensors.Type
 	shape []int
 	scale *scale // nil: the values are what they are
+
+	set    *safetensors.Set
+	scales string // the tensor of an MXFP4's scales
 }
 
 // types are the types of weights and how each is kept.
 var types = map[safetensors.Type]quant.Type{
-	safetensors.F32: quant.F32, safetensors.F16: quant.F16, safetensors.BF16: quant.BF16, safetensors.F8E4M3: quant.F32,
+	safetensors.F32: quant.F32, safetensors.F16: quant.F16, safetensors.BF16: quant.BF16, safetensors.F8E4M3: quant.F32, mxfp4: quant.MXFP4,
 }
 
 const (
@@ -68,7 +71,7 @@ func plan(set *safetensors.Set, c *config, h *header, o Options) (*weights, erro
 				return nil, refuse(name, fmt.Sprintf("expert %d of %d is missing", e, len(t.parts)))
 			}
 		}
-		if o.Q8_0 && t.cols()%32 == 0 && !t.exact(name) {
+		if o.Q8_0 && t.to != quant.MXFP4 && t.cols()%32 == 0 && !t.exact(name) {
 			t.to = quant.Q8_0
 		}
 	}
