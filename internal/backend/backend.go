@@ -20,6 +20,10 @@ type Tensor struct {
 	// the call is over, so that a mapped file's pages need not stay beside the
 	// copy made of them.
 	Drop func(from, to int)
+
+	// Made is how many bytes of memory a Read takes for Data; 0: it views what is
+	// there already.
+	Made int64
 }
 
 // Source hands out the tensors of a model file. Read calls use once with the
@@ -27,6 +31,8 @@ type Tensor struct {
 // short under a mapping) comes back as an error. Read is safe for concurrent
 // use, also of one tensor.
 type Source interface {
+	// Info describes a tensor without touching its bytes: Data and Drop are nil.
+	Info(tensor string) (Tensor, error)
 	Read(tensor string, use func(Tensor) error) error
 }
 
@@ -55,6 +61,10 @@ type PageCopy struct{ From, To int32 }
 // concurrent use.
 type Device interface {
 	Name() string
+	// Plan says what Load and NewRunner will take. It checks as Load does, as far
+	// as descriptions go, touches no tensor's bytes and allocates nothing of their
+	// size.
+	Plan(p *prog.Program, src Source) (Plan, error)
 	// Load checks that every weight of p is in src with a shape and format that
 	// this device runs, and brings the weights into its own layout. progress,
 	// which may be nil, is told of bytes done and in all.
@@ -62,12 +72,28 @@ type Device interface {
 	Close() error
 }
 
-// Model is a loaded program: its weights, shared by any number of runners.
-type Model interface {
+// Sizes are the bytes of memory that a program takes. What is beyond an int64 is
+// math.MaxInt64.
+type Sizes interface {
 	WeightBytes() int64
 	// RunnerBytes is the memory that NewRunner would take: the KV cache and the
 	// activation buffers, so that a caller can refuse before allocating.
 	RunnerBytes(Limits) (kv, scratch int64)
+}
+
+// Plan is what a program will take once it is loaded. Its methods are safe for
+// concurrent use.
+type Plan interface {
+	Sizes
+	// WeightSize is the part of one weight in WeightBytes.
+	WeightSize(prog.WeightID) int64
+	// LoadBytes is what Load takes beside the weights while it is on.
+	LoadBytes() int64
+}
+
+// Model is a loaded program: its weights, shared by any number of runners.
+type Model interface {
+	Sizes
 	NewRunner(Limits) (Runner, error)
 	Close() error
 }

@@ -34,41 +34,53 @@ func (e *TensorError) Error() string {
 // and finds the format. Of a stack it is those of all its parts. The bytes are only valid as long as t.Data is. Safe for
 // concurrent use.
 func Rows(w prog.Weight, t Tensor) (quant.Format, []byte, error) {
+	f, err := FormatOf(w, t)
+	if err != nil {
+		return f, nil, err
+	}
 	w = w.Flat()
-	fail := func(format string, args ...any) (quant.Format, []byte, error) {
+	few := func(format string, args ...any) (quant.Format, []byte, error) {
 		return quant.Format{}, nil, &TensorError{Tensor: w.Tensor, Type: t.Type, What: fmt.Sprintf(format, args...)}
+	}
+	if w.Kind == prog.Vector {
+		from, to := w.FromRow/f.BlockElems*f.BlockBytes, (w.FromRow+w.Cols)/f.BlockElems*f.BlockBytes
+		if to > len(t.Data) {
+			return few("%d bytes are too few for %d values", len(t.Data), w.FromRow+w.Cols)
+		}
+		return f, t.Data[from:to], nil
+	}
+	row := t.Cols / f.BlockElems * f.BlockBytes
+	if len(t.Data)/row < t.Rows {
+		return few("%d bytes are too few for %d rows of %d bytes", len(t.Data), t.Rows, row)
+	}
+	return f, t.Data[w.FromRow*row : (w.FromRow+w.Rows)*row], nil
+}
+
+// FormatOf finds the format of a weight and checks that its rows, or its values if
+// it is a vector, are in the tensor as that is described. Safe for concurrent use.
+func FormatOf(w prog.Weight, t Tensor) (quant.Format, error) {
+	w = w.Flat()
+	fail := func(format string, args ...any) (quant.Format, error) {
+		return quant.Format{}, &TensorError{Tensor: w.Tensor, Type: t.Type, What: fmt.Sprintf(format, args...)}
 	}
 	f, ok := quant.Lookup(t.Type)
 	if !ok {
 		return fail("this is no format of weights that is supported; convert the file to another one, q8_0 say")
 	}
-	if w.Kind == prog.Vector {
-		return values(w, t, f, fail)
+	if w.Kind == prog.Vector { // a run of the tensor's values, whatever its rows
+		if all := int64(t.Rows) * int64(t.Cols); w.FromRow < 0 || w.Cols < 1 || int64(w.FromRow) > all-int64(w.Cols) {
+			return fail("values %d to %d are wanted, it is %d×%d", w.FromRow, w.FromRow+w.Cols, t.Rows, t.Cols)
+		}
+		if t.Cols%f.BlockElems != 0 || w.FromRow%f.BlockElems != 0 || w.Cols%f.BlockElems != 0 {
+			return fail("values %d to %d are wanted, the format has blocks of %d", w.FromRow, w.FromRow+w.Cols, f.BlockElems)
+		}
+		return f, nil
 	}
 	if t.Cols != w.Cols || w.FromRow < 0 || w.Rows < 1 || w.FromRow > t.Rows-w.Rows {
 		return fail("rows %d to %d of %d columns are wanted, it is %d×%d", w.FromRow, w.FromRow+w.Rows, w.Cols, t.Rows, t.Cols)
 	}
-	row, err := f.RowBytes(t.Cols)
-	if err != nil {
+	if _, err := f.RowBytes(t.Cols); err != nil {
 		return fail("%v", err)
 	}
-	if len(t.Data)/row < t.Rows {
-		return fail("%d bytes are too few for %d rows of %d bytes", len(t.Data), t.Rows, row)
-	}
-	return f, t.Data[w.FromRow*row : (w.FromRow+w.Rows)*row], nil
-}
-
-// values is Rows for a vector: a run of the tensor's values, whatever its rows.
-func values(w prog.Weight, t Tensor, f quant.Format, fail func(string, ...any) (quant.Format, []byte, error)) (quant.Format, []byte, error) {
-	if all := int64(t.Rows) * int64(t.Cols); w.FromRow < 0 || w.Cols < 1 || int64(w.FromRow) > all-int64(w.Cols) {
-		return fail("values %d to %d are wanted, it is %d×%d", w.FromRow, w.FromRow+w.Cols, t.Rows, t.Cols)
-	}
-	if t.Cols%f.BlockElems != 0 || w.FromRow%f.BlockElems != 0 || w.Cols%f.BlockElems != 0 {
-		return fail("values %d to %d are wanted, the format has blocks of %d", w.FromRow, w.FromRow+w.Cols, f.BlockElems)
-	}
-	from, to := w.FromRow/f.BlockElems*f.BlockBytes, (w.FromRow+w.Cols)/f.BlockElems*f.BlockBytes
-	if to > len(t.Data) {
-		return fail("%d bytes are too few for %d values", len(t.Data), w.FromRow+w.Cols)
-	}
-	return f, t.Data[from:to], nil
+	return f, nil
 }

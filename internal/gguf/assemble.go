@@ -11,6 +11,9 @@ import (
 type Source interface {
 	// ReadTensor calls fn with the bytes of a tensor, which fn neither keeps nor changes.
 	ReadTensor(name string, fn func(data []byte) error) error
+	// Made is how many bytes of memory ReadTensor takes for a tensor's bytes; 0: it
+	// views what is there.
+	Made(name string) uint64
 	Close() error
 }
 
@@ -46,4 +49,14 @@ func (f *File) assembled(t TensorInfo, fn func(data []byte) error) error {
 			return fn(data)
 		})
 	})
+}
+
+// Made is how many bytes of memory ReadTensor takes for a tensor's bytes: those of
+// an assembled file may have to be made. 0: they are viewed in place. Safe for
+// concurrent use.
+func (f *File) Made(t TensorInfo) uint64 {
+	if f.source == nil {
+		return 0
+	}
+	return f.source.Made(t.Name)
 }

@@ -17,6 +17,8 @@ func (m *made) ReadTensor(name string, fn func([]byte) error) error {
 	return fn(bytes.Repeat([]byte(name[:1]), n))
 }
 
+func (m *made) Made(string) uint64 { return 0 }
+
 func (m *made) Close() error { m.closed++; return nil }
 
 func TestAssemble(t *testing.T) {

@@ -103,6 +103,9 @@ func (f *File) Close() error {
 // Size returns the file's size in bytes, of all parts where it is split.
 func (f *File) Size() uint64 { return f.size }
 
+// Parts returns how many files it is split into: 1 where it is not.
+func (f *File) Parts() int { return len(f.segments) }
+
 // Tensor finds a tensor by its name.
 func (f *File) Tensor(name string) (TensorInfo, bool) {
 	i, ok := sort.Find(len(f.tensors), func(i int) int {

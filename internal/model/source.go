@@ -17,17 +17,32 @@ type source struct{ f *gguf.File }
 // source is used. Safe for concurrent use, as the source is.
 func NewSource(f *gguf.File) backend.Source { return source{f} }
 
-// Read implements backend.Source.
-func (s source) Read(tensor string, use func(backend.Tensor) error) error {
+// Info implements backend.Source.
+func (s source) Info(tensor string) (backend.Tensor, error) {
+	_, t, err := s.find(tensor)
+	return t, err
+}
+
+// find looks a tensor up and describes it.
+func (s source) find(tensor string) (info gguf.TensorInfo, t backend.Tensor, err error) {
 	info, ok := s.f.Tensor(tensor)
 	if !ok {
-		return fmt.Errorf("model: the file has no tensor %q", tensor)
+		return info, t, fmt.Errorf("model: the file has no tensor %q", tensor)
 	}
 	rows := info.Elems() / info.Dims[0]
 	if info.Dims[0] > math.MaxInt32 || rows > math.MaxInt32 {
-		return fmt.Errorf("model: tensor %q is %d×%d, at most %d each way are supported", tensor, rows, info.Dims[0], math.MaxInt32)
+		return info, t, fmt.Errorf("model: tensor %q is %d×%d, at most %d each way are supported", tensor, rows, info.Dims[0], math.MaxInt32)
 	}
-	t := backend.Tensor{Name: tensor, Type: quant.Type(info.Type), Rows: int(rows), Cols: int(info.Dims[0])}
+	t = backend.Tensor{Name: tensor, Type: quant.Type(info.Type), Rows: int(rows), Cols: int(info.Dims[0]), Made: int64(s.f.Made(info))}
+	return info, t, nil
+}
+
+// Read implements backend.Source.
+func (s source) Read(tensor string, use func(backend.Tensor) error) error {
+	info, t, err := s.find(tensor)
+	if err != nil {
+		return err
+	}
 	// Dropping waits until the read is over: it takes the file's lock again.
 	var dropped []gguf.TensorInfo
 	t.Drop = func(from, to int) {
@@ -35,7 +50,7 @@ func (s source) Read(tensor string, use func(backend.Tensor) error) error {
 			dropped = append(dropped, gguf.TensorInfo{Offset: info.Offset + uint64(from), Size: uint64(to - from)})
 		}
 	}
-	err := s.f.ReadTensor(info, func(data []byte) error {
+	err = s.f.ReadTensor(info, func(data []byte) error {
 		t.Data = data
 		return use(t)
 	})

@@ -73,10 +73,7 @@ func conform(t *testing.T, m *Random, want backend.Device, poison func(backend.R
 
 func open(t testing.TB, m *Random, d backend.Device, l backend.Limits, order []int32, poison func(backend.Runner)) *Session {
 	t.Helper()
-	loaded, err := d.Load(m.Prog, m, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	loaded := loadPlanned(t, d, m.Prog, m)
 	t.Cleanup(func() {
 		if err := loaded.Close(); err != nil {
 			t.Error(err)

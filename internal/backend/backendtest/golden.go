@@ -93,10 +93,7 @@ func Load(tb testing.TB, d backend.Device, path string) (*prog.Program, backend.
 	if err != nil {
 		tb.Fatal(err)
 	}
-	m, err := d.Load(lowered.Program, model.NewSource(f), nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	m := loadPlanned(tb, d, lowered.Program, model.NewSource(f))
 	tb.Cleanup(func() {
 		if err := m.Close(); err != nil {
 			tb.Error(err)

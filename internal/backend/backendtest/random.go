@@ -51,6 +51,16 @@ func newRandom(seed uint64, formats []quant.Type) *Random {
 	return m
 }
 
+// Info implements backend.Source.
+func (m *Random) Info(tensor string) (backend.Tensor, error) {
+	t, ok := m.tensors[tensor]
+	if !ok {
+		return t, fmt.Errorf("no tensor %q", tensor)
+	}
+	t.Data = nil
+	return t, nil
+}
+
 // Read implements backend.Source.
 func (m *Random) Read(tensor string, use func(backend.Tensor) error) error {
 	t, ok := m.tensors[tensor]

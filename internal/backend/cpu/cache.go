@@ -28,7 +28,7 @@ type cacheLayer struct {
 
 // cacheBytes is the memory of a cache.
 func cacheBytes(p *prog.Program, l backend.Limits) int64 {
-	return 4 * p.KVValues() * int64(l.Pages) * int64(l.PageSize)
+	return backend.KVBytes(p, l, 4)
 }
 
 func newCache(p *prog.Program, l backend.Limits) (*cache, error) {

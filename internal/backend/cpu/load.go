@@ -78,6 +78,15 @@ func (l *loader) load() ([]weight, error) {
 	return l.weights, nil
 }
 
+// panelBytes is the memory of one matrix of a weight, and of all of its stack.
+func panelBytes(f *kern.Format, w prog.Weight) (part, all int64) {
+	part = backend.Product(int64(kern.Panels(w.Rows)), int64(f.PanelBytes(w.Cols)))
+	if part > math.MaxInt64/2 {
+		return part, math.MaxInt64
+	}
+	return part, backend.Product(int64(max(w.Stack, 1)), roundUp(part, lineBytes))
+}
+
 // lay finds each weight's format, reads the vectors, and lays the matrices out
 // in one piece of memory.
 func (l *loader) lay() error {
@@ -98,7 +107,7 @@ func (l *loader) lay() error {
 			}
 			format, ok := kern.Lookup(t.Type)
 			if !ok {
-				return &backend.TensorError{Tensor: w.Tensor, Type: t.Type, What: "this backend has no panels for the format"}
+				return noPanels(w, t)
 			}
 			formats[i] = format
 			return nil
@@ -107,13 +116,12 @@ func (l *loader) lay() error {
 			return err
 		}
 		if f := formats[i]; f != nil {
-			n := int64(kern.Panels(w.Rows)) * int64(f.PanelBytes(w.Cols))
-			parts := int64(max(w.Stack, 1))
-			if n > (math.MaxInt64/2-size)/parts-lineBytes {
-				return fmt.Errorf("tensor %q is too large: %d times %d bytes in panels", w.Tensor, parts, n)
+			part, all := panelBytes(f, w)
+			if all > math.MaxInt64/2-size {
+				return fmt.Errorf("tensor %q is too large: %d times %d bytes in panels", w.Tensor, max(w.Stack, 1), part)
 			}
-			places[i] = place{size, n}
-			size += parts * roundUp(n, lineBytes)
+			places[i] = place{size, part}
+			size += all
 		}
 	}
 	l.bytes += size

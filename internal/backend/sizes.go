@@ -1,0 +1,45 @@
+package backend
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/paddock-go/paddock/internal/prog"
+)
+
+// Product multiplies sizes, none of them negative; math.MaxInt64 where it is more.
+// Safe for concurrent use.
+func Product(sizes ...int64) int64 {
+	n := uint64(1)
+	for _, s := range sizes {
+		high, low := bits.Mul64(n, uint64(s))
+		if high != 0 || low > math.MaxInt64 {
+			n = math.MaxInt64
+			if s == 0 {
+				return 0
+			}
+			continue
+		}
+		n = low
+	}
+	return int64(n)
+}
+
+// Sum adds sizes, none of them negative; math.MaxInt64 where it is more. Safe for
+// concurrent use.
+func Sum(sizes ...int64) int64 {
+	var n int64
+	for _, s := range sizes {
+		if n > math.MaxInt64-s {
+			return math.MaxInt64
+		}
+		n += s
+	}
+	return n
+}
+
+// KVBytes is the memory of a KV cache whose elements take so many bytes. Safe for
+// concurrent use.
+func KVBytes(p *prog.Program, l Limits, element int64) int64 {
+	return Product(element, p.KVValues(), int64(l.Pages), int64(l.PageSize))
+}
