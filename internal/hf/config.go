@@ -24,9 +24,11 @@ type config struct {
 	notes   []string // what was left out or cut
 	skipped int      // tensors that the text model has no use for
 	beyond  int64    // layers behind the last one, which are left out
+	passed  int      // their tensors
 
 	plain, valued int      // a head's rows of keys and of values, in a matrix that has both
 	modules       *modules // nil: the folder says nothing of pooling
+	pooled        uint32   // the kind of pooling; 0: none
 
 	context, hidden, layers, heads, kvHeads, headDim int64
 
@@ -62,6 +64,9 @@ func readConfig(load loader) (*config, error) {
 			c.family = &families[i]
 			c.unwrap()
 			c.read()
+			if c.err == nil && !c.family.ranks {
+				c.modules, c.err = readModules(load)
+			}
 			return c, c.err
 		}
 	}

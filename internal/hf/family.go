@@ -20,7 +20,8 @@ type family struct {
 	keys    []key
 	experts string // the key that says how many experts a layer has; "": none
 
-	headless  bool // no output matrix belongs to it
+	embeds    bool // it makes nothing but rows, which have to be pooled
+	ranks     bool // a classifier is behind its pooling
 	rotates   bool
 	localBase bool                       // windowed layers rotate by a base of their own
 	partial   bool                       // a part of a head may rotate
@@ -30,7 +31,7 @@ type family struct {
 }
 
 // families lists the classes that are known here.
-var families = slices.Concat(llamas, qwens, mistral3s, gemmas, phis, olmos, coheres, glms, ungateds, lfms, mixtures)
+var families = slices.Concat(llamas, qwens, mistral3s, gemmas, phis, olmos, coheres, glms, ungateds, lfms, mixtures, gptOSS, deepSeeks, graniteMoEs)
 
 // classes are the names of all families.
 func classes() (list []string) {

@@ -175,7 +175,6 @@ func TestRefused(t *testing.T) {
 		"unknown scaling":    {set("rope_scaling", map[string]any{"rope_type": "mirrored", "factor": 2}), "mirrored"},
 		"another dynamic":    {set("rope_scaling", map[string]any{"rope_type": "dynamic", "alpha": 1000}), "alpha"},
 		"tables too short":   {set("rope_scaling", map[string]any{"rope_type": "longrope", "long_factor": []int{1}, "short_factor": []int{1}}), "long_factor"},
-		"yarn untruncated":   {set("rope_scaling", map[string]any{"rope_type": "yarn", "factor": 2, "truncate": false}), "truncate"},
 		"llama3 incomplete":  {set("rope_scaling", map[string]any{"rope_type": "llama3", "factor": 2}), "low_freq_factor"},
 		"text for a number":  {set("hidden_size", "32"), "can't be read"},
 		"blocks":             {set("quantization_config", map[string]any{"weight_block_size": []int{0, 1}}), "weight_block_size"},

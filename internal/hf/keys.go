@@ -131,6 +131,7 @@ func (c *config) header() (*header, error) {
 	if f.more != nil {
 		f.more(c, h)
 	}
+	c.pool(h)
 	h.set("context_length", uint32(c.context)) // last: a window may have cut it
 	return h, c.err
 }

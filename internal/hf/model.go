@@ -90,24 +90,34 @@ func open(load loader, name string, o Options) (*Model, error) {
 	if err := m.readText(load, c); err != nil {
 		return nil, err
 	}
-	set, err := safetensors.OpenSet(load)
-	if err != nil {
-		return nil, err
+	var sets []*safetensors.Set
+	for _, folder := range append([]string{""}, c.modules.products()...) {
+		var set *safetensors.Set
+		if set, err = safetensors.OpenSet(func(name string) (*filemap.Map, error) { return load(path.Join(folder, name)) }); err != nil {
+			break
+		}
+		sets = append(sets, set)
 	}
-	if m.File, err = assemble(set, c, name, o); err != nil {
-		return nil, errors.Join(err, set.Close())
+	if err == nil {
+		m.File, err = assemble(sets, c, name, o)
+	}
+	if err != nil {
+		for _, s := range sets {
+			err = errors.Join(err, s.Close())
+		}
+		return nil, err
 	}
 	m.Notes = c.notes
 	return m, nil
 }
 
-// assemble makes the file whose tensors set holds.
-func assemble(set *safetensors.Set, c *config, name string, o Options) (*gguf.File, error) {
+// assemble makes the file whose tensors the sets hold.
+func assemble(sets []*safetensors.Set, c *config, name string, o Options) (*gguf.File, error) {
 	h, err := c.header()
 	if err != nil {
 		return nil, err
 	}
-	w, err := plan(set, c, h, o)
+	w, err := plan(sets, c, h, o)
 	if err != nil {
 		return nil, err
 	}

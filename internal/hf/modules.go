@@ -3,6 +3,7 @@ package hf
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"regexp"
 	"strings"
 )
@@ -136,4 +137,30 @@ func readJSON(load loader, file string, v any) (bool, error) {
 		return false, &Error{File: file, What: "can't be read", Err: err}
 	}
 	return true, nil
+}
+
+// products are the folders of what follows the pooling.
+func (m *modules) products() []string {
+	if m == nil {
+		return nil
+	}
+	return m.dense
+}
+
+// pool says how a sequence's rows become one, of models that embed.
+func (c *config) pool(h *header) {
+	switch {
+	case c.family.ranks:
+		c.pooled = poolRank
+	case c.modules != nil:
+		c.pooled = c.modules.pooling
+	case c.family.embeds:
+		if c.err == nil {
+			c.err = &Error{File: modulesName, What: "not there; it says how the rows of " + c.family.class + " are pooled", Err: fs.ErrNotExist}
+		}
+		return
+	default:
+		return
+	}
+	h.set("pooling_type", c.pooled)
 }

@@ -69,6 +69,10 @@ func (c *config) places(theirs string) (list []place, ok bool) {
 		if !found {
 			continue
 		}
+		if c.behind(rest) {
+			c.passed++
+			return nil, true
+		}
 		if list = c.family.find(rest, c); list != nil {
 			break
 		}
@@ -109,6 +113,14 @@ func (f *family) find(theirs string, c *config) (list []place) {
 		list = append(list, place{ours + end, expert, n.by})
 	}
 	return list
+}
+
+// behind tells whether a tensor is of a layer behind the last one that is known of.
+func (c *config) behind(theirs string) bool {
+	rest, ok := strings.CutPrefix(theirs, "layers.")
+	layer, _, _ := strings.Cut(rest, ".")
+	l, good := number(layer)
+	return ok && good && int64(l) >= c.layers && int64(l) < c.layers+c.beyond
 }
 
 // numbered puts "#" for the numbers in a name: a layer's, 0 for none, and an expert's,

@@ -42,15 +42,27 @@ const (
 )
 
 // plan says of which tensors of the set each one here is made.
-func plan(set *safetensors.Set, c *config, h *header, o Options) (*weights, error) {
-	w := &weights{set: set, tensors: map[string]*tensor{}, config: c}
+func plan(sets []*safetensors.Set, c *config, h *header, o Options) (*weights, error) {
+	set := sets[0]
+	w := &weights{sets: sets, tensors: map[string]*tensor{}, config: c}
 	for _, theirs := range set.Names() {
 		places, ok := c.places(theirs)
 		if !ok {
 			return nil, refuse(theirs, "a tensor that "+c.family.class+" does not have")
 		}
 		for _, p := range places {
-			if err := w.add(p, theirs); err != nil {
+			if err := w.add(p, set, theirs); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i, s := range sets[1:] {
+		for _, theirs := range s.Names() {
+			end, ok := strings.CutPrefix(theirs, "linear.")
+			if !ok || end != "weight" && end != "bias" {
+				return nil, &Error{File: c.modules.dense[i] + "/*.safetensors", Key: clip(theirs), What: "a tensor that a module Dense does not have"}
+			}
+			if err := w.add(place{name: fmt.Sprintf("dense_%d.%s", i+2, end), expert: -1}, s, theirs); err != nil {
 				return nil, err
 			}
 		}
@@ -58,7 +70,10 @@ func plan(set *safetensors.Set, c *config, h *header, o Options) (*weights, erro
 	if c.skipped > 0 {
 		c.note(fmt.Sprintf("%d tensors of %s are left out: the text model alone is supported", c.skipped, strings.Join(c.family.skips, ", ")))
 	}
-	if w.tensors["output.weight"] == nil && !c.tied && !c.family.headless {
+	if c.passed > 0 {
+		c.note(fmt.Sprintf("%d tensors of %d layers behind num_hidden_layers are left out: several tokens at once are not predicted", c.passed, c.beyond))
+	}
+	if w.tensors["output.weight"] == nil && !c.tied && c.pooled == 0 {
 		return nil, refuse("lm_head.weight", "not there, and tie_word_embeddings is not true")
 	}
 	for _, m := range h.made {
@@ -85,45 +100,55 @@ var exactNames = []string{"ffn_gate_inp", "position_embd", "token_types", "short
 
 // exact tells whether a tensor is kept as F32.
 func (t *tensor) exact(name string) bool {
-	return len(t.shape) == 1 || slices.ContainsFunc(exactNames, func(s string) bool { return strings.Contains(name, s) })
+	return len(t.shape) == 1 || strings.HasSuffix(name, ".bias") || slices.ContainsFunc(exactNames, func(s string) bool { return strings.Contains(name, s) })
 }
 
 // cols is the contiguous dimension.
 func (t *tensor) cols() int { return t.shape[len(t.shape)-1] }
 
-// add takes a tensor of the folder into the one here that it is a part of.
-func (w *weights) add(at place, theirs string) error {
-	src, _ := w.set.Tensor(theirs)
-	to, ok := types[src.Type]
-	if !ok {
-		return &Error{File: "*.safetensors", Key: clip(theirs), What: fmt.Sprintf("has type %s; F32, F16, BF16 and F8_E4M3 are supported", src.Type), Err: ErrUnsupported}
+// find describes a tensor of a set.
+func (w *weights) find(set *safetensors.Set, theirs string) (p part, err error) {
+	src, _ := set.Tensor(theirs)
+	_, ok := types[src.Type]
+	switch n := len(src.Shape); {
+	case src.Elems() == 0 || n < 1 || n > maxDims+1 || slices.Max(src.Shape) > 1<<30:
+		return p, refuse(theirs, fmt.Sprintf("has shape %v; 1 to %d dimensions, none of them 0, are what weights have", src.Shape, maxDims))
+	case src.Type == "U8":
+		p, err = pairOfMXFP4(set, theirs, src.Shape)
+	case !ok:
+		err = &Error{File: "*.safetensors", Key: clip(theirs), What: fmt.Sprintf("has type %s; F32, F16, BF16 and F8_E4M3 are supported", src.Type), Err: ErrUnsupported}
+	case n > maxDims:
+		err = refuse(theirs, fmt.Sprintf("has shape %v; 1 to %d dimensions are what weights have", src.Shape, maxDims))
+	default:
+		p = part{name: theirs, typ: src.Type}
+		for _, n := range src.Shape {
+			p.shape = append(p.shape, int(n))
+		}
 	}
-	if n := len(src.Shape); src.Elems() == 0 || n < 1 || n > maxDims || slices.Max(src.Shape) > 1<<30 {
-		return refuse(theirs, fmt.Sprintf("has shape %v; 1 to %d dimensions, none of them 0, are what weights have", src.Shape, maxDims))
+	if p.set = set; err == nil && src.Type == safetensors.F8E4M3 {
+		cols := p.shape[len(p.shape)-1]
+		p.scale, err = readScale(set, theirs, int(src.Elems())/cols, cols, w.config)
 	}
-	p := part{name: theirs, typ: src.Type}
-	for _, n := range src.Shape {
-		p.shape = append(p.shape, int(n))
+	return p, err
+}
+
+// add takes a tensor of a set into the one here that it is a part of.
+func (w *weights) add(at place, set *safetensors.Set, theirs string) error {
+	p, err := w.find(set, theirs)
+	if err != nil {
+		return err
 	}
-	t := &tensor{to: to, shape: p.shape, by: at.by, stacked: at.expert >= 0, parts: make([]part, 1)}
+	t := &tensor{to: types[p.typ], shape: p.shape, by: at.by, stacked: at.expert >= 0, parts: make([]part, 1)}
 	if at.by != nil && at.by.shape != nil {
-		var err error
 		if t.shape, err = at.by.shape(w.config, p.shape); err != nil {
 			return refuse(theirs, err.Error())
 		}
 	}
 	if len(t.shape) > 2 && w.config.experts == 0 {
-		return refuse(theirs, fmt.Sprintf("has shape %v; one or two dimensions are what weights have", src.Shape))
+		return refuse(theirs, fmt.Sprintf("has shape %v; one or two dimensions are what weights have", p.shape))
 	}
 	if t.exact(at.name) {
 		t.to = quant.F32
-	}
-	if src.Type == safetensors.F8E4M3 {
-		var err error
-		cols := p.shape[len(p.shape)-1]
-		if p.scale, err = readScale(w.set, theirs, int(src.Elems())/cols, cols, w.config); err != nil {
-			return err
-		}
 	}
 	if t.stacked {
 		t.parts = make([]part, w.config.experts)

@@ -178,7 +178,7 @@ func dynamic(c *config, _ *header, r *rope) {
 func yarn(c *config, h *header, r *rope) {
 	f := c.stretch(r)
 	if !or(r.Truncate, true) {
-		c.refuse("rope_scaling.truncate", "is false", ErrUnsupported)
+		h.set("rope.scaling.yarn_truncate", false)
 	}
 	h.set("rope.scaling.type", "yarn")
 	h.set("rope.scaling.factor", float32(f))

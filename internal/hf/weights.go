@@ -1,7 +1,9 @@
 package hf
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/paddock-go/paddock/internal/quant"
 	"github.com/paddock-go/paddock/internal/safetensors"
@@ -10,14 +12,20 @@ import (
 // weights is the gguf.Source of a folder: it makes a tensor's bytes when they are
 // read, one tensor at a time and caller.
 type weights struct {
-	set     *safetensors.Set
+	sets    []*safetensors.Set // the model's, then those of what is behind its pooling
 	config  *config
 	tensors map[string]*tensor
 	names   []string // sorted
 }
 
 // Close implements gguf.Source.
-func (w *weights) Close() error { return w.set.Close() }
+func (w *weights) Close() error {
+	var errs []error
+	for _, s := range w.sets {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
 
 // ReadTensor implements gguf.Source. What is kept as it is, is viewed in place.
 func (w *weights) ReadTensor(name string, fn func(data []byte) error) error {
@@ -34,20 +42,17 @@ func (w *weights) ReadTensor(name string, fn func(data []byte) error) error {
 	}
 	if t.viewed() {
 		p := t.parts[0]
-		defer w.set.Drop(p.name)
-		return w.set.Read(p.name, func(_ safetensors.Tensor, data []byte) error { return fn(data) })
+		defer p.drop()
+		return p.set.Read(p.name, func(_ safetensors.Tensor, data []byte) error { return fn(data) })
 	}
 	size := product(t.shape) / format.BlockElems * format.BlockBytes
 	out := make([]byte, size*len(t.parts))
 	for i, p := range t.parts {
-		err := w.set.Read(p.name, func(_ safetensors.Tensor, data []byte) error {
-			w.convert(out[i*size:(i+1)*size], data, t, p, format)
-			return nil
-		})
+		err := p.read(func(data []byte) error { return w.convert(out[i*size:(i+1)*size], data, t, p, format) })
 		if err != nil {
-			return err
+			return fmt.Errorf("hf: tensor %q: %w", name, err)
 		}
-		w.set.Drop(p.name)
+		p.drop()
 	}
 	return fn(out)
 }
@@ -65,6 +70,9 @@ func (w *weights) Made(name string) uint64 {
 	}
 	n := product(t.shape)
 	size := uint64(n/format.BlockElems*format.BlockBytes) * uint64(max(len(t.parts), 1))
+	if len(t.parts) > 0 && t.parts[0].scales != "" { // put together first
+		size += uint64(product(t.parts[0].shape) / 32 * (blockBytes + 1))
+	}
 	if t.by != nil && t.by.values != nil {
 		size += 4 * uint64(n+product(t.parts[0].shape))
 	}
@@ -73,7 +81,34 @@ func (w *weights) Made(name string) uint64 {
 
 // viewed tells whether a tensor is read in place.
 func (t *tensor) viewed() bool {
-	return len(t.parts) == 1 && t.by.still() && t.parts[0].scale == nil && types[t.parts[0].typ] == t.to
+	return len(t.parts) == 1 && t.by.still() && t.parts[0].scale == nil && t.parts[0].scales == "" && types[t.parts[0].typ] == t.to
+}
+
+// read calls fn with a part's bytes; of blocks and scales, with both put together.
+func (p part) read(fn func(data []byte) error) error {
+	var scales []byte
+	if p.scales != "" { // copied: reads are not nested
+		if err := p.set.Read(p.scales, func(_ safetensors.Tensor, data []byte) error {
+			scales = slices.Clone(data)
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return p.set.Read(p.name, func(_ safetensors.Tensor, data []byte) error {
+		if p.scales != "" {
+			data = joinMXFP4(data, scales)
+		}
+		return fn(data)
+	})
+}
+
+// drop lets go of a part's memory.
+func (p part) drop() {
+	p.set.Drop(p.name)
+	if p.scales != "" {
+		p.set.Drop(p.scales)
+	}
 }
 
 // product is the number of values of a shape.
@@ -89,7 +124,7 @@ func product(shape []int) int {
 func (t *transform) still() bool { return t == nil || t.row == nil && t.values == nil }
 
 // convert writes one part in the format that is asked for.
-func (w *weights) convert(out, data []byte, t *tensor, p part, to quant.Format) {
+func (w *weights) convert(out, data []byte, t *tensor, p part, to quant.Format) error {
 	cols := p.shape[len(p.shape)-1]
 	if len(p.shape) == 1 && !t.by.still() {
 		cols = 1 // each value is a row
@@ -112,8 +147,7 @@ func (w *weights) convert(out, data []byte, t *tensor, p part, to quant.Format) 
 		}
 		dst := make([]float32, len(out)/to.BlockBytes*to.BlockElems)
 		t.by.values(w.config, p.shape, dst, src)
-		to.Encode(out, dst)
-		return
+		return put(out, to, dst)
 	}
 	wide := cols / to.BlockElems * to.BlockBytes
 	row := make([]float32, cols)
@@ -127,8 +161,25 @@ func (w *weights) convert(out, data []byte, t *tensor, p part, to quant.Format) 
 			continue
 		}
 		decode(row, src)
-		to.Encode(dst, row)
+		if err := put(dst, to, row); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// put encodes values. In a format of blocks one that is no number would make others
+// none, so it is refused there; single ones are what they are.
+func put(dst []byte, to quant.Format, values []float32) error {
+	if to.BlockElems > 1 {
+		for _, v := range values {
+			if v-v != 0 {
+				return fmt.Errorf("a value is %v, which %v has not", v, to.Type)
+			}
+		}
+	}
+	to.Encode(dst, values)
+	return nil
 }
 
 // encode is values in a format.
