@@ -14,24 +14,6 @@ import (
 	"github.com/paddock-go/paddock/internal/quant"
 )
 
-var (
-	decoderOuter = map[string]string{"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
-	decoderNorms = map[string]string{"attn_norm": "model.layers.#.input_layernorm", "ffn_norm": "model.layers.#.post_attention_layernorm"}
-	decoderHeads = map[string]string{"attn_q": "model.layers.#.self_attn.q_proj", "attn_k": "model.layers.#.self_attn.k_proj",
-		"attn_v": "model.layers.#.self_attn.v_proj", "attn_output": "model.layers.#.self_attn.o_proj"}
-)
-
-// decoderConfig are the keys that all decoders have there.
-func (r *refolder) decoderConfig(class string) map[string]any {
-	return map[string]any{
-		"architectures": []string{class}, "hidden_act": "silu", "hidden_size": r.count("embedding_length"), "num_hidden_layers": r.layers,
-		"num_attention_heads": r.count("attention.head_count"), "num_key_value_heads": r.count("attention.head_count_kv"),
-		"intermediate_size": r.count("feed_forward_length"), "max_position_embeddings": r.count("context_length"), "vocab_size": r.count("vocab_size"),
-		"rms_norm_eps": r.number("attention.layer_norm_rms_epsilon"), "rope_theta": r.number("rope.freq_base"), "tie_word_embeddings": !r.has("output.weight"),
-		"num_experts_per_tok": r.count("expert_used_count"), "attention_dropout": 0.0, "initializer_range": 0.02, "use_cache": true,
-	}
-}
-
 // gptOSS is the folder of a gpt-oss file: gate and up rows in turn, experts as blocks
 // and scales where they are MXFP4, else lying on their side.
 func gptOSS(r *refolder) (map[string]theirs, map[string]any) {
