@@ -31,7 +31,8 @@ type family struct {
 }
 
 // families lists the classes that are known here.
-var families = slices.Concat(llamas, qwens, mistral3s, gemmas, phis, olmos, coheres, glms, ungateds, lfms, mixtures, gptOSS, deepSeeks, graniteMoEs)
+var families = slices.Concat(llamas, qwens, mistral3s, gemmas, phis, olmos, coheres, glms, ungateds, lfms, mixtures, gptOSS, deepSeeks, graniteMoEs,
+	berts, nomicBerts, modernBerts, gemmaEmbeddings, bases)
 
 // classes are the names of all families.
 func classes() (list []string) {

@@ -162,5 +162,6 @@ func (c *config) pool(h *header) {
 	default:
 		return
 	}
+	c.hold(must{"is_causal", []string{"true"}}) // else a decoder was made to see both ways
 	h.set("pooling_type", c.pooled)
 }
