@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/paddock-go/paddock/internal/model"
 )
@@ -130,14 +131,22 @@ func (c *config) read() {
 		c.hold(m)
 	}
 	var q struct {
-		Block []int64 `json:"weight_block_size"`
+		Method string  `json:"quant_method"`
+		Block  []int64 `json:"weight_block_size"`
 	}
-	if c.value("quantization_config", &q); len(q.Block) > 0 {
+	c.value("quantization_config", &q)
+	if !slices.Contains(methods, q.Method) {
+		c.refuse("quantization_config.quant_method", fmt.Sprintf("is %q; known are%s", clip(q.Method), strings.Join(methods, ", ")[1:]), ErrUnsupported)
+	}
+	if len(q.Block) > 0 {
 		if c.block = q.Block; len(q.Block) != 2 || q.Block[0] < 1 || q.Block[1] < 1 {
 			c.refuse("quantization_config.weight_block_size", fmt.Sprintf("is %v, two positive numbers", q.Block), nil)
 		}
 	}
 }
+
+// methods are the ways of quantising whose tensors are known here; "" is none.
+var methods = []string{"", "fp8", "fbgemm_fp8", "compressed-tensors", "mxfp4"}
 
 // note keeps what a log should say.
 func (c *config) note(what string) { c.notes = append(c.notes, what) }

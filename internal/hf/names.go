@@ -49,7 +49,7 @@ var (
 )
 
 // scales and tables that are read with their weights, or made anew.
-var unread = []string{".rotary_emb.inv_freq", ".weight_scale", ".weight_scale_inv", ".input_scale"}
+var unread = []string{".rotary_emb.inv_freq", ".weight_scale", ".weight_scale_inv", ".input_scale", ".activation_scale"}
 
 // places finds where a tensor goes; none and ok: it has no place and needs none.
 func (c *config) places(theirs string) (list []place, ok bool) {
