@@ -60,6 +60,7 @@ func newByteLevel(t *Tokenizer, v *Vocab) error {
 		}
 	}
 	t.addBOS, t.addEOS = v.AddBOS.or(row.addBOS), v.AddEOS.or(false)
+	t.cleansBPE = row.cleans
 	t.model = b
 	return nil
 }

@@ -48,6 +48,36 @@ func (d *Detokenizer) Push(id int32) []byte {
 // Flush returns what is still held back, as U+FFFD.
 func (d *Detokenizer) Flush() []byte { return d.utf8.Flush() }
 
+// DecodeAsReference is Decode for those who hold it against another engine: of a GGUF
+// file, it does what the reference does about spaces, which loses some. Of byte-pair
+// vocabularies of certain names it takes out the spaces before punctuation, code or
+// not, and the space that encoding adds comes off whatever the first token is. Of a
+// tokenizer.json both are the same.
+func (t *Tokenizer) DecodeAsReference(ids []int32, skipSpecial bool) string {
+	if t.rules != nil {
+		return t.Decode(ids, skipSpecial)
+	}
+	d := t.Detokenizer(skipSpecial, true)
+	out := make([]byte, 0, 4*len(ids))
+	first := t.dropsSpace
+	for _, id := range ids {
+		if skipSpecial && t.IsControl(id) {
+			continue
+		}
+		b := d.Bytes(id)
+		if first && len(b) > 0 && b[0] == ' ' {
+			b = b[1:]
+		}
+		first = false
+		out = append(out, d.utf8.Push(b)...)
+	}
+	out = append(out, d.Flush()...)
+	if t.clean || t.cleansBPE {
+		out = cleanSpaces(out)
+	}
+	return string(out)
+}
+
 // Decode returns the text of ids, with U+FFFD for torn characters and for ids outside
 // the vocabulary. skipSpecial leaves control tokens out, else they give their text. The
 // space that encoding puts before a text is taken off again. What looks at a whole text,

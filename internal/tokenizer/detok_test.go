@@ -158,3 +158,28 @@ func TestStreamingAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations a run", n)
 	}
 }
+
+// TestDecodeAsReference: what the reference loses is lost there, and nowhere else.
+func TestDecodeAsReference(t *testing.T) {
+	same := func(tok *Tokenizer, ids []int32, skip bool, faithful, reference string) {
+		t.Helper()
+		if got := tok.Decode(ids, skip); got != faithful {
+			t.Errorf("Decode(%v, %v) = %q, want %q", ids, skip, got, faithful)
+		}
+		if got := tok.DecodeAsReference(ids, skip); got != reference {
+			t.Errorf("DecodeAsReference(%v, %v) = %q, want %q", ids, skip, got, reference)
+		}
+	}
+	const code = "a ? b : c ! it 's"
+	for name, want := range map[string]string{"gpt-2": "a? b : c! it's", "llama-bpe": "a? b : c! it's", "qwen2": code, "tekken": code} {
+		tok := mustNew(t, smallBytes(name, []string{"ab"}, []string{"<|c|>"}, nil))
+		same(tok, tok.Encode(code, false, false), false, code, want)
+	}
+	spm := mustNew(t, smallSPM([]string{"▁", "a", "▁a", "▁▁"}, nil, []string{"  "}))
+	a, _ := spm.ID("▁a")
+	defined, _ := spm.ID("  ")
+	same(spm, []int32{a, a}, true, "a a", "a a")
+	same(spm, []int32{1, a}, true, "a", "a")
+	same(spm, []int32{1, a}, false, "<s> a", "<s> a")
+	same(spm, []int32{defined, a}, false, "   a", "  a")
+}

@@ -11,6 +11,7 @@ type preTokenizer struct {
 	stages     []scanner
 	wholeWords bool // a word that is a token is that token, whatever the merges say
 	addBOS     bool // where the file does not say
+	cleans     bool // the reference decodes without the spaces before punctuation
 }
 
 const maxStages = 6
@@ -19,7 +20,12 @@ const maxStages = 6
 // row here and, if no scanner fits, a scanner.
 var byteLevelRows = []preTokenizer{
 	{
-		names:  []string{"gpt-2", "phi-2", "mpt", "olmo", "jais", "trillion", "granite-docling", "exaone4", "gigachat", "a.x-4.0", "mellum", "modern-bert", "jina-es", "jina-de", "jina-v2-es", "jina-v2-de"},
+		names:  []string{"gpt-2", "phi-2", "mpt", "olmo", "jais", "exaone4", "gigachat", "a.x-4.0", "mellum", "modern-bert", "jina-es", "jina-de", "jina-v2-es", "jina-v2-de", "jina-v1-en", "jina-v2-code", "roberta-bpe"},
+		stages: []scanner{gpt2Words},
+		cleans: true,
+	},
+	{
+		names:  []string{"trillion", "granite-docling"},
 		stages: []scanner{gpt2Words},
 	},
 	{
@@ -27,13 +33,20 @@ var byteLevelRows = []preTokenizer{
 		stages:     []scanner{wordShape{letter, 3, foldASCII}.words()},
 		wholeWords: true,
 		addBOS:     true,
+		cleans:     true,
 	},
 	{
 		names:  []string{"smaug-bpe", "dbrx", "glm4", "chatglm-bpe"},
 		stages: []scanner{wordShape{letter, 3, foldASCII}.words()},
+		cleans: true,
 	},
 	{
-		names:  []string{"qwen2", "deepseek-r1-qwen", "stablelm2", "hunyuan", "megrez", "solar-open", "grok-2", "kormo", "f2llmv2"},
+		names:  []string{"stablelm2", "megrez"},
+		stages: []scanner{wordShape{letter, 1, foldASCII}.words()},
+		cleans: true,
+	},
+	{
+		names:  []string{"qwen2", "deepseek-r1-qwen", "hunyuan", "solar-open", "grok-2", "kormo", "f2llmv2"},
 		stages: []scanner{wordShape{letter, 1, foldASCII}.words()},
 	},
 	{
@@ -41,16 +54,23 @@ var byteLevelRows = []preTokenizer{
 		stages: []scanner{wordShape{letter | mark, 1, foldASCII}.words()},
 	},
 	{
-		names:  []string{"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b", "mellum2"},
+		names:  []string{"starcoder", "refact", "codeshell", "exaone", "minerva-7b", "mellum2"},
+		stages: []scanner{runs(false, 1, ofClass(number, "")), gpt2Words},
+		cleans: true,
+	},
+	{
+		names:  []string{"command-r", "smollm"},
 		stages: []scanner{runs(false, 1, ofClass(number, "")), gpt2Words},
 	},
 	{
 		names:  []string{"falcon"},
 		stages: []scanner{runs(false, 0, ofClass(punct, "$+<=>^~|`")), gpt2Words, digitTriples},
+		cleans: true,
 	},
 	{
 		names:  []string{"default"},
 		stages: []scanner{runs(false, 0, ofClass(punct, "$+<=>^~|")), gpt2Words, runs(false, 0, ofClass(number, "")), digitTriples},
+		cleans: true,
 	},
 	{
 		names:  []string{"gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"},
@@ -63,7 +83,7 @@ var byteLevelRows = []preTokenizer{
 		addBOS:     true,
 	},
 	{
-		names: []string{"deepseek-v3", "hunyuan-dense", "joyai-llm"},
+		names: []string{"deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4"},
 		stages: []scanner{
 			runs(false, 3, ofClass(number, "")),
 			runs(false, 0, ofRanges(deepseekCJK)),

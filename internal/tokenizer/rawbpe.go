@@ -29,6 +29,7 @@ func newRawBPE(t *Tokenizer, v *Vocab) error {
 	var err error
 	if v.Rules == nil {
 		m.escape, m.lines, m.bytes = true, map[string]int32{}, new([256]int32)
+		t.cleansBPE = true
 		t.addBOS, t.addEOS = true, v.AddEOS.or(false) // files of this kind that say no BOS are wrong
 		t.stripPrefix = v.AddSpacePrefix.or(false)
 		if err := t.byteTokens(m.bytes); err != nil {

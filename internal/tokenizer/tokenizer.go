@@ -23,6 +23,8 @@ type Tokenizer struct {
 	// stripPrefix: decoding drops the space that encoding put before the first word.
 	stripPrefix bool
 	clean       bool     // decoding takes out the spaces before punctuation
+	cleansBPE   bool     // and so does the reference, though it loses them
+	dropsSpace  bool     // the reference takes one off the first token
 	found       specials // what is cut out of a text
 	rules       *rules   // of a tokenizer.json; nil else
 	model       model
@@ -103,6 +105,7 @@ func New(v Vocab) (*Tokenizer, error) {
 			if err := m.make(t, &v); err != nil {
 				return nil, err
 			}
+			t.dropsSpace = t.stripPrefix || v.AddSpacePrefix == On
 			if t.addBOS && t.special.BOS == none {
 				return nil, badVocab("AddBOS", -1, "", "set, but the vocabulary has no BOS token")
 			}

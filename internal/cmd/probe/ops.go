@@ -164,7 +164,7 @@ func detokenize(p *probe, q *query) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"text": tok.Decode(q.IDs, q.SkipSpecial)}, nil
+	return map[string]any{"text": tok.DecodeAsReference(q.IDs, q.SkipSpecial)}, nil
 }
 
 func template(_ *probe, q *query) (map[string]any, error) {
