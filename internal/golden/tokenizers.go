@@ -20,6 +20,36 @@ import (
 // is skipped, or fails as with Dir. Safe for concurrent use.
 func TokenizerJSON(t testing.TB, name string) []byte {
 	t.Helper()
+	data, ok := tokenizerFile(t, name, "tokenizer.json")
+	if !ok {
+		t.Skipf("%s is not there (run .ci/tokenizers): skipped", name)
+	}
+	return data
+}
+
+// FetchedTemplate returns the chat template that stands in the tokenizer_config.json
+// of a folder of the golden tokenizers, found as TokenizerJSON finds its file. ok is
+// false where it was not fetched; where it has to be there the test fails. Safe for
+// concurrent use.
+func FetchedTemplate(t testing.TB, name string) (source string, ok bool) {
+	t.Helper()
+	data, ok := tokenizerFile(t, name, "tokenizer_config.json")
+	if !ok {
+		return "", false
+	}
+	var config struct {
+		Template string `json:"chat_template"`
+	}
+	if err := json.Unmarshal(data, &config); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return config.Template, true
+}
+
+// tokenizerFile reads a file of a golden tokenizer; ok is false where it was not
+// fetched and need not be there.
+func tokenizerFile(t testing.TB, name, file string) (data []byte, ok bool) {
+	t.Helper()
 	dir := filepath.Join(Dir(t), "tokenizers", name)
 	var source struct {
 		Sums   map[string]string `json:"sha256"`
@@ -32,8 +62,6 @@ func TokenizerJSON(t testing.TB, name string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const file = "tokenizer.json"
-	var data []byte
 	if source.Stored {
 		data, err = gunzip(filepath.Join(dir, file+".gz"))
 	} else {
@@ -47,7 +75,7 @@ func TokenizerJSON(t testing.TB, name string) []byte {
 		}
 		data, err = os.ReadFile(filepath.Join(fetched, name, file))
 		if os.IsNotExist(err) && os.Getenv("PADDOCK_GOLDEN") != "required" {
-			t.Skipf("%s is not in %s (run .ci/tokenizers): skipped", name, fetched)
+			return nil, false
 		}
 	}
 	if err != nil {
@@ -56,7 +84,7 @@ func TokenizerJSON(t testing.TB, name string) []byte {
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != source.Sums[file] {
 		t.Fatalf("%s: sha256 of %s is %x, must be %s", name, file, sum, source.Sums[file])
 	}
-	return data
+	return data, true
 }
 
 func gunzip(path string) ([]byte, error) {
