@@ -30,5 +30,6 @@ var phis = []family{
 func allLayers(c *config, h *header) {
 	if window, _ := c.windows(); window > 0 {
 		h.set("attention.sliding_window", uint32(window))
+		h.set("attention.sliding_window_pattern", uint32(0)) // else a file's is taken for a mere statement
 	}
 }

@@ -37,18 +37,35 @@ func (w *stream) attention(l int, in prog.BufID) {
 func (w *stream) qkv(l int, q, k, v prog.BufID) []prog.LinearPart {
 	s := w.Spec
 	qRows, kRows, vRows := s.Heads*s.HeadDim, s.KVHeads*s.HeadDim, s.KVHeads*s.ValueDim
-	if name := w.name(l, "attn_qkv"); w.b.has(name + ".weight") {
-		all := qRows + kRows + vRows
+	bias := maybe
+	if w.d.qkvBiased {
+		bias = required
+	}
+	name := w.name(l, "attn_qkv")
+	if !w.b.has(name + ".weight") {
 		return []prog.LinearPart{
-			w.cut(q, name, all, s.Embd, 0, qRows, w.d.qkvBias),
-			w.cut(k, name, all, s.Embd, qRows, kRows, w.d.qkvBias),
-			w.cut(v, name, all, s.Embd, qRows+kRows, vRows, w.d.qkvBias),
+			w.part(q, w.name(l, "attn_q"), qRows, s.Embd, bias),
+			w.part(k, w.name(l, "attn_k"), kRows, s.Embd, bias),
+			w.part(v, w.name(l, "attn_v"), vRows, s.Embd, bias),
 		}
 	}
-	return []prog.LinearPart{
-		w.part(q, w.name(l, "attn_q"), qRows, s.Embd, w.d.qkvBias),
-		w.part(k, w.name(l, "attn_k"), kRows, s.Embd, w.d.qkvBias),
-		w.part(v, w.name(l, "attn_v"), vRows, s.Embd, w.d.qkvBias),
+	all := qRows + kRows + vRows
+	parts := []prog.LinearPart{
+		w.cut(q, name, all, s.Embd, 0, qRows, bias),
+		w.cut(k, name, all, s.Embd, qRows, kRows, bias),
+		w.cut(v, name, all, s.Embd, qRows+kRows, vRows, bias),
+	}
+	w.b.apart(parts, w.name(l, "attn_"), qRows, kRows, vRows)
+	return parts
+}
+
+// apart gives the parts of a fused matrix without a bias of its own those of the
+// three products, where the file has them apart.
+func (b *builder) apart(parts []prog.LinearPart, prefix string, rows ...int) {
+	for i, one := range []string{"q", "k", "v"} {
+		if parts[i].Bias == prog.NoWeight {
+			parts[i].Bias = b.optional(prefix+one+".bias", rows[i])
+		}
 	}
 }
 

@@ -14,16 +14,14 @@ func lowerBert(f file, arch string) (*Model, error) {
 	if k.err != nil {
 		return nil, k.err
 	}
-	e, err := newEncoder(f, s, "blk.0.attn_q.weight", s.Heads*s.HeadDim)
+	e, err := newEncoder(f, s)
 	if err != nil {
 		return nil, err
 	}
 	e.norms = prog.LayerNorm
 	e.bertEmbed(true)
 	for l := range s.Layers {
-		e.op(prog.Linear{In: e.h, Parts: []prog.LinearPart{
-			e.linear(e.h, e.q, block(l, "attn_q")), e.linear(e.h, e.k, block(l, "attn_k")), e.linear(e.h, e.v, block(l, "attn_v")),
-		}})
+		e.qkv(e.h, l)
 		e.attend(l, prog.Rope{}, prog.NoWeight, prog.NoWeight, 0)
 		e.product(e.att, e.sum, block(l, "attn_output"))
 		e.norm(e.h, e.x, block(l, "attn_output_norm"), true)

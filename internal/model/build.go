@@ -101,6 +101,16 @@ func (b *builder) face(name string, rows, cols int) {
 	}
 }
 
+// prove holds the first layer's queries against heads × head dim, so that
+// nothing that is made by the metadata is larger than what the file really holds.
+func (b *builder) prove(s *Spec) {
+	if b.has("blk.0.attn_qkv.weight") {
+		b.face("blk.0.attn_qkv.weight", s.Heads*s.HeadDim+s.KVHeads*(s.HeadDim+s.ValueDim), s.Embd)
+		return
+	}
+	b.face("blk.0.attn_q.weight", s.Heads*s.HeadDim, s.Embd)
+}
+
 // strangers fails on a tensor that the lowering did not use: a variant of the
 // architecture that would be computed wrongly without a word.
 func (b *builder) strangers() {

@@ -14,23 +14,23 @@ import (
 //
 // The zero value is that block, with RMS norms, SiLU and no biases.
 type decoder struct {
-	order    prog.PairOrder
-	norm     prog.NormKind
-	norms    placement
-	normBias bool
-	qkvBias  need
-	outBias  need // of the attention's output
-	ffnBias  need
-	headBias need
-	qkNorm   qkNorm
-	parallel bool   // attention and feed-forward both take the first norm's output
-	outNorm  string // the name of the last norm, if not output_norm
-	ffnNorm  string // the name of the norm before the feed-forward, if not ffn_norm
-	act      prog.Act
-	ungated  bool // the feed-forward is up ─ act ─ down
-	fusedUp  bool // gate and up may be one matrix, ffn_up, the gate first
-	factors  bool // may bring rotary factors in rope_freqs.weight
-	experts  bool // may say that it has experts
+	order     prog.PairOrder
+	norm      prog.NormKind
+	norms     placement
+	normBias  bool
+	qkvBiased bool // query, key and value must have biases; else they may
+	outBias   need // of the attention's output
+	ffnBias   need
+	headBias  need
+	qkNorm    qkNorm
+	parallel  bool   // attention and feed-forward both take the first norm's output
+	outNorm   string // the name of the last norm, if not output_norm
+	ffnNorm   string // the name of the norm before the feed-forward, if not ffn_norm
+	act       prog.Act
+	ungated   bool // the feed-forward is up ─ act ─ down
+	fusedUp   bool // gate and up may be one matrix, ffn_up, the gate first
+	factors   bool // may bring rotary factors in rope_freqs.weight
+	experts   bool // may say that it has experts
 
 	// read takes the keys that this architecture has of its own and changes the
 	// traits; nil: none.
@@ -134,9 +134,12 @@ func (w *stream) write() {
 		return
 	}
 	head := prog.Head{In: h, W: embd, Bias: prog.NoWeight, Scale: w.logitScale, Cap: w.logitCap}
-	if !s.Tied {
+	switch {
+	case !s.Tied:
 		p := w.part(prog.NoBuf, "output", s.Vocab, s.Embd, d.headBias)
 		head.W, head.Bias = p.W, p.Bias
+	case d.headBias != absent:
+		head.Bias = b.optional("output.bias", s.Vocab)
 	}
 	b.op(head)
 }

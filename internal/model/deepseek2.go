@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 
 	"github.com/paddock-go/paddock/internal/prog"
@@ -37,7 +38,9 @@ type latentSpec struct {
 
 // read takes the sizes and the factor on scores.
 func (a *latentSpec) read(k *keys, t *traits) {
-	a.queryRank = k.countOr("attention.q_lora_rank", 0, 0, maxWidth)
+	if _, _, plain := k.file.shape("blk.0.attn_q.weight"); !plain { // small models state a rank that they don't use
+		a.queryRank = k.countOr("attention.q_lora_rank", 0, 0, maxWidth)
+	}
 	a.rank = k.count("attention.kv_lora_rank", 1, maxHeadDim)
 	head := k.count("attention.key_length_mla", 1, maxHeadDim)
 	a.value = k.count("attention.value_length_mla", 1, maxHeadDim)
@@ -55,28 +58,28 @@ func (a *latentSpec) read(k *keys, t *traits) {
 		return
 	}
 	t.scale = a.scale(t.rope)
+	if t.temp.Scale = k.numberOr("attention.temperature_scale", 0); t.temp.Scale != 0 {
+		t.temp.Every = k.count("attention.temperature_length", 1, math.MaxInt32)
+	}
 }
 
-// scale is 1 ÷ √(width of a head), and under YaRN times the square of
-// 1 + 0.1 × multiplier × ln(stretch). What the file calls the multiplier is a
-// tenth of it; where there is one, it takes the place of the factor on the
-// rotated values, else that factor is on the scores' other half, too.
+// scale is 1 ÷ √(width of a head), times the square of 1 + 0.1 × multiplier ×
+// ln(stretch) and of the factor on the rotated values, that is 1 + 0.1 × ln(stretch)
+// and the file's own. What the file calls the multiplier is a tenth of it; where
+// there is one, YaRN's rotated values and the scores' other half keep their magnitude.
 func (a *latentSpec) scale(r *ropeSpec) float32 {
 	root := bigNew().Sqrt(bigInt(a.plain + a.turn))
-	m := bigOf(1)
-	if r.scaling == ropeYaRN {
-		r.logMul *= 10
-		ln := new(big.Float).SetPrec(bigPrec)
-		if r.factor > 1 {
-			ln = bigLn(bigOf(float64(r.factor)))
-		}
-		ln.Quo(ln, bigInt(10))
-		m.Mul(bigOf(float64(r.attnFactor)), bigNew().Add(bigInt(1), bigNew().Mul(ln, bigOf(float64(r.logMul)))))
-		if r.logMul == 0 {
-			m.Mul(m, bigNew().Add(bigInt(1), ln))
-		} else {
-			r.logMul = 1 // the rotated values keep their magnitude
-		}
+	m, ln := bigOf(float64(r.attnFactor)), new(big.Float).SetPrec(bigPrec)
+	if r.factor > 1 {
+		ln = bigLn(bigOf(float64(r.factor)))
+	}
+	ln.Quo(ln, bigInt(10))
+	r.logMul *= 10
+	m.Mul(m, bigNew().Add(bigInt(1), bigNew().Mul(ln, bigOf(float64(r.logMul)))))
+	if r.scaling != ropeYaRN || r.logMul == 0 {
+		m.Mul(m, bigNew().Add(bigInt(1), ln))
+	} else {
+		r.logMul = 1
 	}
 	v, _ := m.Quo(m.Mul(m, m), root).Float32()
 	return v

@@ -33,11 +33,11 @@ type encoder struct {
 	gate, up  prog.BufID
 }
 
-// newEncoder begins an atomic program. fused is the tensor of layer 0 that proves
-// the sizes, so that nothing is made that is larger than the file.
-func newEncoder(f file, s *Spec, proof string, rows int) (*encoder, error) {
+// newEncoder begins an atomic program. The queries of layer 0 prove the sizes, so
+// that nothing is made that is larger than the file.
+func newEncoder(f file, s *Spec) (*encoder, error) {
 	b := newBuilder(f, s.Arch)
-	if b.face(proof, rows, s.Embd); b.err != nil {
+	if b.prove(s); b.err != nil {
 		return nil, b.err
 	}
 	p := b.prog
@@ -70,17 +70,30 @@ func (e *encoder) linear(in, out prog.BufID, name string) prog.LinearPart {
 	return prog.LinearPart{Out: out, W: e.matrix(name+".weight", rows, e.prog.Bufs[in].Width), Bias: e.optional(name+".bias", rows)}
 }
 
-// rows is a part of a Linear whose matrix begins in the middle of a fused one.
-func (e *encoder) rows(out prog.BufID, name string, from, all int) prog.LinearPart {
-	return prog.LinearPart{Out: out, W: e.slice(name+".weight", from, e.prog.Bufs[out].Width, all, e.s.Embd), Bias: prog.NoWeight}
+// rows is a part of a Linear whose matrix begins in the middle of a fused one of all
+// rows, and its bias.
+func (e *encoder) rows(in, out prog.BufID, name string, from, all int) prog.LinearPart {
+	rows := e.prog.Bufs[out].Width
+	p := prog.LinearPart{Out: out, W: e.slice(name+".weight", from, rows, all, e.prog.Bufs[in].Width), Bias: prog.NoWeight}
+	if e.has(name + ".bias") {
+		p.Bias = e.cut(prog.Weight{Tensor: name + ".bias", Kind: prog.Vector, Rows: 1, Cols: rows, FromRow: from}, all)
+	}
+	return p
 }
 
-// fusedQKV multiplies by queries, keys and values that lie in one matrix.
-func (e *encoder) fusedQKV(in prog.BufID, name string) {
+// qkv multiplies by layer l's queries, keys and values: three matrices, or one.
+func (e *encoder) qkv(in prog.BufID, l int) {
+	name := block(l, "attn_qkv")
+	if !e.has(name + ".weight") {
+		e.op(prog.Linear{In: in, Parts: []prog.LinearPart{
+			e.linear(in, e.q, block(l, "attn_q")), e.linear(in, e.k, block(l, "attn_k")), e.linear(in, e.v, block(l, "attn_v")),
+		}})
+		return
+	}
 	q, kv := e.s.Heads*e.s.HeadDim, e.s.KVHeads*e.s.HeadDim
-	e.op(prog.Linear{In: in, Parts: []prog.LinearPart{
-		e.rows(e.q, name, 0, q+2*kv), e.rows(e.k, name, q, q+2*kv), e.rows(e.v, name, q+kv, q+2*kv),
-	}})
+	parts := []prog.LinearPart{e.rows(in, e.q, name, 0, q+2*kv), e.rows(in, e.k, name, q, q+2*kv), e.rows(in, e.v, name, q+kv, q+2*kv)}
+	e.apart(parts, block(l, "attn_"), q, kv, kv)
+	e.op(prog.Linear{In: in, Parts: parts})
 }
 
 // attend rotates and attends, both ways, within a symmetric window if it is not 0.

@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/paddock-go/paddock/internal/prog"
 )
@@ -10,43 +9,30 @@ import (
 // windows says which layers of an encoder see everything and which a window, and
 // by which angles each of the two kinds rotates.
 type windows struct {
-	every, at int // layer l sees everything where l mod every is at
-	window    int
+	lots
 	full, win prog.Rope
 }
 
-// readWindows reads the keys of windows and rotary positions. every is the
-// architecture's own distance of layers that see everything.
-func readWindows(k *keys, s *Spec, every, at int) *windows {
-	w := &windows{every: every, at: at}
+// readWindows reads the keys of windows and rotary positions: of every period
+// layers the last one sees everything, or by fullFirst the first. What stretches
+// positions does so where everything is seen.
+func readWindows(k *keys, s *Spec, period int, fullFirst bool) *windows {
+	w := &windows{}
 	full := readRope(k, s)
-	w.window = k.countOr("attention.sliding_window", 0, 0, math.MaxInt32)
-	const pattern = "attention.sliding_window_pattern"
-	if k.has(pattern) {
-		w.every = k.count(pattern, 1, maxLayers)
-		if at > 0 {
-			w.at = w.every - 1
-		}
+	w.readWindow(k, s.Layers, 0, period, fullFirst)
+	near := full.plain().based(k, "rope.freq_base_swa", 10000)
+	if k.err == nil && full.scaling == ropeLongRoPE {
+		k.fail(k.name("rope.scaling.type"), string(full.scaling), fmt.Sprintf("none, linear or yarn for architecture %s", s.Arch), ErrUnsupported)
 	}
-	if k.err != nil {
-		return w
+	if k.err == nil {
+		w.full, w.win = full.lower(prog.Halves), near.lower(prog.Halves)
 	}
-	if full.scaling != ropeNone {
-		k.fail(k.name("rope.scaling.type"), string(full.scaling), fmt.Sprintf("none for architecture %s", s.Arch), ErrUnsupported)
-		return w
-	}
-	near := *full
-	if near.base = k.positiveOr("rope.freq_base_swa", 10000); k.err == nil && near.base <= 1 {
-		k.fail(k.name("rope.freq_base_swa"), near.base, "above 1", nil)
-		return w
-	}
-	w.full, w.win = full.lower(prog.Halves), near.lower(prog.Halves)
 	return w
 }
 
 // layer returns the angles and the window of a layer; 0: it sees everything.
 func (w *windows) layer(l int) (prog.Rope, int) {
-	if w.window == 0 || l%w.every == w.at {
+	if w.window == 0 || !w.windowed(l) {
 		return w.full, 0
 	}
 	return w.win, w.window

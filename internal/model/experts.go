@@ -44,13 +44,16 @@ func readExperts(k *keys, e expertSpec, hidden, shared int) *expertSpec {
 	e.shared = k.countOr("expert_shared_feed_forward_length", shared, 0, maxWidth)
 	e.lead = k.countOr("leading_dense_block_count", 0, 0, maxLayers)
 	e.norm = k.flagOr("expert_weights_norm", e.norm)
-	e.scale = k.positiveOr("expert_weights_scale", 1)
+	e.scale = k.scaleOr("expert_weights_scale", 1)
 	e.groups = k.countOr("expert_group_count", 1, 1, 64)
 	e.groupsUsed = k.countOr("expert_group_used_count", e.groups, 1, int64(max(e.groups, 1)))
 	if k.has("expert_gating_func") {
 		n := k.count("expert_gating_func", 0, 1<<16)
 		score, ok := scores[n]
-		if !ok {
+		switch {
+		case n == 0: // as if it were not there
+			score = e.score
+		case !ok:
 			k.fail(k.name("expert_gating_func"), n, "1 (softmax), 2 (sigmoid) or 3 (softmax of the chosen)", ErrUnsupported)
 		}
 		e.score = score

@@ -14,7 +14,8 @@ func lowerGemma2(f file, arch string) (*Model, error) {
 
 func readGemma2(k *keys, t *traits) {
 	readGemma(k, t)
-	t.readWindow(k, 4096, 2, false)
+	t.readWindow(k, t.Layers, 4096, 2, false)
+	t.local = t.rope.based(k, "rope.freq_base_swa", t.rope.base)
 	t.scoreCap = k.positiveOr("attn_logit_softcapping", 50)
 	t.logitCap = k.positiveOr("final_logit_softcapping", 30)
 	if t.Layers == 46 { // the 27B: files do not say that its scale is of another width

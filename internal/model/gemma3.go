@@ -10,12 +10,9 @@ func lowerGemma3(f file, arch string) (*Model, error) {
 
 func readGemma3(k *keys, t *traits) {
 	readGemma(k, t)
-	t.readWindow(k, 0, 6, false)
-	t.local = t.rope.plain()
-	t.local.base = k.base("rope.freq_base_swa", 10000)
-	if k.has("final_logit_softcapping") {
-		t.logitCap = k.positive("final_logit_softcapping")
-	}
+	t.readWindow(k, t.Layers, 0, 6, false)
+	t.local = t.rope.plain().based(k, "rope.freq_base_swa", 10000)
+	t.logitCap = k.scaleOr("final_logit_softcapping", 0)
 	if t.Layers == 62 { // the 27B: files do not say that its scale is of another width
 		t.scale = wideScale(t.Spec)
 	}

@@ -12,12 +12,12 @@ import (
 func lowerGemmaEmbedding(f file, arch string) (*Model, error) {
 	k := &keys{file: f, arch: arch}
 	s := readEncoder(k, "attention.layer_norm_rms_epsilon")
-	w := readWindows(k, s, 6, 5)
+	w := readWindows(k, s, 6, false)
 	pool := mustPool(k, false)
 	if k.err != nil {
 		return nil, k.err
 	}
-	e, err := newEncoder(f, s, "blk.0.attn_q.weight", s.Heads*s.HeadDim)
+	e, err := newEncoder(f, s)
 	if err != nil {
 		return nil, err
 	}
@@ -25,9 +25,7 @@ func lowerGemmaEmbedding(f file, arch string) (*Model, error) {
 	e.op(prog.Embed{Out: e.x, W: e.matrix("token_embd.weight", s.Vocab, s.Embd), Scale: float32(math.Sqrt(float64(s.Embd))), Pos: prog.NoWeight, Type: prog.NoWeight})
 	for l := range s.Layers {
 		e.norm(e.x, e.h, block(l, "attn_norm"), l > 0)
-		e.op(prog.Linear{In: e.h, Parts: []prog.LinearPart{
-			e.linear(e.h, e.q, block(l, "attn_q")), e.linear(e.h, e.k, block(l, "attn_k")), e.linear(e.h, e.v, block(l, "attn_v")),
-		}})
+		e.qkv(e.h, l)
 		rope, window := w.layer(l)
 		e.attend(l, rope, e.vector(block(l, "attn_q_norm.weight"), s.HeadDim), e.vector(block(l, "attn_k_norm.weight"), s.HeadDim), window)
 		e.product(e.att, e.h, block(l, "attn_output"))

@@ -5,7 +5,7 @@ import "github.com/paddock-go/paddock/internal/prog"
 // lowerGPT2 lowers GPT-2: learned positions, layer norms, biases everywhere, query,
 // key and value in one matrix, a feed-forward without a gate.
 func lowerGPT2(f file, arch string) (*Model, error) {
-	return decoder{norm: prog.LayerNorm, normBias: true, qkvBias: required, outBias: required, ffnBias: required,
+	return decoder{norm: prog.LayerNorm, normBias: true, qkvBiased: true, outBias: required, ffnBias: required,
 		act: prog.GELU, ungated: true, read: readGPT2}.lower(f, arch)
 }
 

@@ -6,10 +6,6 @@ import "github.com/paddock-go/paddock/internal/prog"
 // factors, and a shared expert in some.
 func lowerGraniteMoE(f file, arch string) (*Model, error) {
 	return decoder{
-		order: prog.Interleaved, qkvBias: maybe, outBias: maybe, factors: true, experts: true, feed: (*stream).feedExperts,
-		read: func(k *keys, t *traits) {
-			readGranite(k, t)
-			t.moe = readExperts(k, expertSpec{norm: true}, t.FFN, 0)
-		},
+		order: prog.Interleaved, outBias: maybe, ffnBias: maybe, factors: true, experts: true, feed: (*stream).feedExperts, read: readGranite,
 	}.lower(f, arch)
 }

@@ -209,7 +209,12 @@ func TestHostile(t *testing.T) {
 		{"width beyond the file", func(m *made) { m.set("llama.embedding_length", uint32(1<<20)) }, `tensor "` + q0 + `" is 32×32, by the metadata it must be`},
 		{"no ffn", func(m *made) { m.set("llama.feed_forward_length", uint32(0)) }, "llama.feed_forward_length is 0"},
 		{"ffn beyond the file", func(m *made) { m.set("llama.feed_forward_length", uint32(1<<24)) }, `"blk.0.ffn_gate.weight" is 48×32, by the metadata it must be 16777216×32`},
-		{"ffn per layer", func(m *made) { m.set("llama.feed_forward_length", []uint32{48, 48}) }, "feed_forward_length"},
+		{"ffn of each layer", func(m *made) { m.set("llama.feed_forward_length", []uint32{48, 32}) }, "llama.feed_forward_length[1] is 32, must be 48, as in layer 0"},
+		{"heads of each layer", func(m *made) { m.set("llama.attention.head_count", []int32{4, 8}) }, "llama.attention.head_count[1] is 8"},
+		{"heads of too few layers", func(m *made) { m.set("llama.attention.head_count", []uint32{4}) }, "one for each of 2 layers"},
+		{"heads below zero", func(m *made) { m.set("llama.attention.head_count", []int32{-4, -4}) }, "llama.attention.head_count[0] is -4"},
+		{"heads of texts", func(m *made) { m.set("llama.attention.head_count", []string{"4", "4"}) }, "llama.attention.head_count"},
+		{"further layers", func(m *made) { m.set("llama.nextn_predict_layers", uint32(1)) }, "llama.nextn_predict_layers is 1"},
 		{"no context", func(m *made) { m.set("llama.context_length", uint32(0)) }, "llama.context_length is 0"},
 		{"head beyond the file", func(m *made) { m.set("llama.attention.key_length", uint32(4096)) }, `tensor "` + q0 + `" is 32×32, by the metadata it must be 16384×32`},
 		{"head of nothing", func(m *made) { m.set("llama.attention.key_length", uint32(0)) }, "llama.attention.key_length is 0"},
@@ -222,10 +227,10 @@ func TestHostile(t *testing.T) {
 		{"scaling unknown", func(m *made) { m.set("llama.rope.scaling.type", "dynamic") }, `rope.scaling.type is "dynamic", must be none, linear, yarn or longrope`},
 		{"scaling without its factors", func(m *made) { m.set("llama.rope.scaling.type", "longrope") }, `rope.scaling.type is "longrope", must be of a file with the tensors rope_factors_long`},
 		{"scaling of another type", func(m *made) { m.set("llama.rope.scaling.type", uint32(1)) }, "rope.scaling.type"},
-		{"factor zero", func(m *made) {
+		{"factor below zero", func(m *made) {
 			m.set("llama.rope.scaling.type", "linear")
-			m.set("llama.rope.scaling.factor", float32(0))
-		}, "llama.rope.scaling.factor is 0"},
+			m.set("llama.rope.scaling.factor", float32(-1))
+		}, "llama.rope.scaling.factor is -1"},
 		{"factor not a number", func(m *made) {
 			m.set("llama.rope.scaling.type", "yarn")
 			m.set("llama.rope.scaling.factor", float32(inf()-inf()))

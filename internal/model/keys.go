@@ -50,6 +50,34 @@ func (k *keys) countOr(key string, absent int, low, high int64) int {
 	return k.count(key, low, high)
 }
 
+// same is count for a key that may have an entry a layer. Layers of different sizes
+// are not supported.
+func (k *keys) same(key string, layers int, low, high int64) int {
+	name := k.name(key)
+	if kind, _, _, ok := k.file.KindOf(name); !ok || kind != gguf.KindArray {
+		return k.count(key, low, high)
+	}
+	list, err := k.file.Ints(name)
+	switch {
+	case err != nil && k.err == nil:
+		k.err = fmt.Errorf("model: %w", err)
+	case k.err != nil:
+	case len(list) != layers:
+		k.fail(name, fmt.Sprintf("an array of %d", len(list)), fmt.Sprintf("one number, or one for each of %d layers", layers), nil)
+	}
+	for l := 0; k.err == nil && l < layers; l++ {
+		if v := list[l]; int64(v) < low || int64(v) > high {
+			k.fail(fmt.Sprintf("%s[%d]", name, l), v, fmt.Sprintf("%d to %d", low, high), nil)
+		} else if v != list[0] {
+			k.fail(fmt.Sprintf("%s[%d]", name, l), v, fmt.Sprintf("%d, as in layer 0: layers of different sizes are not supported", list[0]), ErrUnsupported)
+		}
+	}
+	if k.err != nil {
+		return int(low)
+	}
+	return int(list[0])
+}
+
 // positive reads a finite float above zero.
 func (k *keys) positive(key string) float32 {
 	name := k.name(key)
@@ -72,6 +100,14 @@ func (k *keys) positiveOr(key string, absent float32) float32 {
 		return absent
 	}
 	return k.positive(key)
+}
+
+// scaleOr is positiveOr for a factor that files leave at 0 where there is none.
+func (k *keys) scaleOr(key string, absent float32) float32 {
+	if v, err := k.file.Float32(k.name(key)); err == nil && v == 0 {
+		return absent
+	}
+	return k.positiveOr(key, absent)
 }
 
 // numberOr reads a finite float, zero and below included.

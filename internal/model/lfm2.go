@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/paddock-go/paddock/internal/gguf"
 	"github.com/paddock-go/paddock/internal/prog"
@@ -14,7 +15,10 @@ func lowerLFM2(f file, arch string) (*Model, error) {
 	taps := 0
 	return decoder{
 		order: prog.Halves, qkNorm: eachHead, outNorm: "token_embd_norm", outName: "shortconv.out_proj",
-		read:    func(k *keys, _ *traits) { taps = k.count("shortconv.l_cache", 1, 64) },
+		read: func(k *keys, t *traits) {
+			taps = k.count("shortconv.l_cache", 1, 64)
+			t.window, t.windowed = k.countOr("attention.sliding_window", 0, 0, math.MaxInt32), everywhere
+		},
 		attends: func(w *stream, l int) bool { return w.Without != nil && w.Without[l] },
 		attend:  func(w *stream, l int, in prog.BufID) { w.shortConv(l, in, taps) },
 	}.lower(f, arch)

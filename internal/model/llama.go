@@ -6,11 +6,12 @@ import "github.com/paddock-go/paddock/internal/prog"
 // TinyLlama and others. Their query and key rows are stored so that the pairs
 // that rotate are neighbours. Mixtral is Llama with experts.
 func lowerLlama(f file, arch string) (*Model, error) {
-	return decoder{order: prog.Interleaved, qkvBias: maybe, outBias: maybe, ffnBias: maybe, factors: true,
-		experts: true, feed: (*stream).feedExperts, read: readLlama}.lower(f, arch)
+	return decoder{order: prog.Interleaved, outBias: maybe, ffnBias: maybe, factors: true,
+		experts: true, feed: (*stream).feedExperts, read: readMixtral}.lower(f, arch)
 }
 
-func readLlama(k *keys, t *traits) {
+// readMixtral reads experts as Mixtral has them, if there are any.
+func readMixtral(k *keys, t *traits) {
 	if k.countOr("expert_count", 0, 0, maxExperts) > 0 {
 		t.moe = readExperts(k, expertSpec{norm: true}, t.FFN, 0)
 	}

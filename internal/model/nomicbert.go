@@ -2,8 +2,8 @@ package model
 
 import "github.com/paddock-go/paddock/internal/prog"
 
-// lowerNomicBert lowers Nomic's BERT: as BERT, with rotary positions, one fused
-// matrix for query, key and value, and a gated feed-forward.
+// lowerNomicBert lowers Nomic's BERT: as BERT, with rotary positions and a gated
+// feed-forward.
 func lowerNomicBert(f file, arch string) (*Model, error) {
 	k := &keys{file: f, arch: arch}
 	s := readEncoder(k, "attention.layer_norm_epsilon")
@@ -12,7 +12,7 @@ func lowerNomicBert(f file, arch string) (*Model, error) {
 	if k.err != nil {
 		return nil, k.err
 	}
-	e, err := newEncoder(f, s, "blk.0.attn_qkv.weight", (s.Heads+2*s.KVHeads)*s.HeadDim)
+	e, err := newEncoder(f, s)
 	if err != nil {
 		return nil, err
 	}
@@ -20,7 +20,7 @@ func lowerNomicBert(f file, arch string) (*Model, error) {
 	turn := rope.lower(prog.Halves)
 	e.bertEmbed(false)
 	for l := range s.Layers {
-		e.fusedQKV(e.h, block(l, "attn_qkv"))
+		e.qkv(e.h, l)
 		e.attend(l, turn, prog.NoWeight, prog.NoWeight, 0)
 		e.product(e.att, e.sum, block(l, "attn_output"))
 		e.norm(e.h, e.x, block(l, "attn_output_norm"), true)

@@ -10,6 +10,7 @@ func lowerOLMo2(f file, arch string) (*Model, error) {
 }
 
 func readOLMo2(k *keys, t *traits) {
-	t.readWindow(k, 0, 4, false)
+	t.readWindow(k, t.Layers, 0, 4, false)
 	t.local = t.rope.plain()
+	t.local.attnFactor = 1
 }

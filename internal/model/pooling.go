@@ -112,7 +112,7 @@ func readDecoderPooling(k *keys) pooling {
 // poolDecoder ends a decoder's program in pooled rows: for the mean h has a row
 // for each token, for the last one those that are wanted alone.
 func (b *builder) poolDecoder(h prog.BufID, p pooling, s *Spec) {
-	b.faced["output.weight"] = true // what generates is not used
+	b.faced["output.weight"], b.faced["output.bias"] = true, true // what generates is not used
 	if p == poolMean {
 		b.pool(h, p, s)
 		return

@@ -63,11 +63,11 @@ func (s *ropeSpec) lower(order prog.PairOrder) prog.Rope {
 
 // stretch applies the scaling to the frequency of pair i.
 func (s *ropeSpec) stretch(f *big.Float, i int, low, high float64) *big.Float {
-	if s.scaling == ropeNone || s.scaling == ropeLongRoPE {
+	if s.scaling == ropeNone {
 		return f
 	}
 	slow := bigNew().Quo(f, bigOf(float64(s.factor)))
-	if s.scaling == ropeLinear {
+	if s.scaling != ropeYaRN {
 		return slow
 	}
 	// keep is 1 for the pairs that turn often within the original context

@@ -25,15 +25,18 @@ func readRope(k *keys, s *Spec) *ropeSpec {
 		}
 	}
 	switch r.scaling = ropeScaling(kind); r.scaling {
-	case ropeNone, ropeLongRoPE:
+	case ropeNone:
 		return r
-	case ropeLinear, ropeYaRN:
+	case ropeLinear, ropeYaRN, ropeLongRoPE:
 	default:
 		k.fail(k.name("rope.scaling.type"), kind, "none, linear, yarn or longrope", ErrUnsupported)
 		return r
 	}
-	r.factor = k.positiveOr("rope.scaling.factor", k.positiveOr("rope.scale_linear", 1))
-	if r.scaling == ropeLinear {
+	r.factor = k.scaleOr("rope.scaling.factor", 1)
+	if !k.has("rope.scaling.factor") {
+		r.factor = k.scaleOr("rope.scale_linear", 1)
+	}
+	if r.scaling != ropeYaRN {
 		return r
 	}
 	r.logMul = k.numberOr("rope.scaling.yarn_log_multiplier", 0)

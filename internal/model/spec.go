@@ -29,6 +29,8 @@ type Spec struct {
 	Eps      float32
 	Tied     bool   // the output matrix is the embedding
 	Ranks    bool   // the model gives scores of a reranker
+	Rope     string // how rotary positions are stretched to the context; "": as trained, or there are none
+	RopeWhy  string // what decided that
 	Without  []bool // layer → it has no attention; nil: all have
 }
 
@@ -40,10 +42,11 @@ func readSpec(k *keys, eps string) *Spec {
 	s.Context = k.count("context_length", 1, math.MaxInt32)
 	s.Layers = k.count("block_count", 1, maxLayers)
 	s.Embd = k.count("embedding_length", 1, maxWidth)
-	s.FFN = k.count("feed_forward_length", 1, maxWidth)
-	s.Heads = k.count("attention.head_count", 1, maxHeads)
+	s.FFN = k.same("feed_forward_length", s.Layers, 1, maxWidth)
+	s.Heads = k.same("attention.head_count", s.Layers, 1, maxHeads)
 	s.KVHeads, s.Without = k.kvHeads(s.Heads, s.Layers)
 	s.Eps = k.positive(eps)
+	k.refuse("nextn_predict_layers", "0 (layers that predict further tokens are not supported)")
 	if k.err != nil {
 		return s
 	}

@@ -27,16 +27,10 @@ func newStream(b *builder, d *decoder, t *traits) *stream {
 	return w
 }
 
-// prove holds the first layer's queries against heads × head dim, so that
-// nothing that is made by the metadata is larger than what the file really holds.
+// prove is the builder's, of architectures with the usual attention.
 func (w *stream) prove() {
-	s := w.Spec
-	switch {
-	case w.d.attend != nil:
-	case w.b.has("blk.0.attn_qkv.weight"):
-		w.b.face("blk.0.attn_qkv.weight", s.Heads*s.HeadDim+s.KVHeads*(s.HeadDim+s.ValueDim), s.Embd)
-	default:
-		w.b.face("blk.0.attn_q.weight", s.Heads*s.HeadDim, s.Embd)
+	if w.d.attend == nil {
+		w.b.prove(w.Spec)
 	}
 }
 

@@ -1,10 +1,8 @@
 package model
 
 import (
-	"fmt"
 	"math"
 
-	"github.com/paddock-go/paddock/internal/gguf"
 	"github.com/paddock-go/paddock/internal/prog"
 )
 
@@ -16,8 +14,7 @@ type traits struct {
 	local *ropeSpec        // of windowed layers
 	roped func(l int) bool // nil: all layers rotate
 
-	window   int // positions that a windowed layer sees; 0: there are none
-	windowed func(l int) bool
+	lots // which layers have a window
 
 	positions    bool    // learned positions are added to the embedding
 	embedScale   float32 // of the embedding
@@ -56,41 +53,19 @@ func readTraits(k *keys, d *decoder) *traits {
 	return t
 }
 
-// readWindow reads the window, of absent positions where the file is silent, and
-// says which layers have it: of every period layers all but the last one, or by
-// fullFirst the first. The file may state another period, or each layer's lot.
-func (t *traits) readWindow(k *keys, absent, period int, fullFirst bool) {
-	t.window = k.countOr("attention.sliding_window", absent, 0, math.MaxInt32)
-	const pattern = "attention.sliding_window_pattern"
-	if kind, _, _, _ := k.file.KindOf(k.name(pattern)); kind == gguf.KindArray {
-		t.readLots(k, pattern)
-		return
-	}
-	period = k.countOr(pattern, period, 1, maxLayers)
-	full := period - 1
-	if fullFirst {
-		full = 0
-	}
-	t.windowed = func(l int) bool { return l%period != full }
-}
-
-// readLots reads for each layer whether it has the window.
-func (t *traits) readLots(k *keys, pattern string) {
-	lots, err := k.file.Bools(k.name(pattern))
-	if err != nil && k.err == nil {
-		k.err = fmt.Errorf("model: %w", err)
-	}
-	if k.err == nil && len(lots) < t.Layers {
-		k.fail(k.name(pattern), fmt.Sprintf("of %d layers", len(lots)), fmt.Sprintf("of all %d", t.Layers), nil)
-	}
-	t.windowed = func(l int) bool { return lots[l] }
-}
-
 // everywhere and nowhere choose all layers, and none.
 func everywhere(int) bool { return true }
 func nowhere(int) bool    { return false }
 
-// plain is the rope without what stretches its positions.
+// plain is the rope without what stretches its positions. The file's own factor
+// on what rotates stays.
 func (r *ropeSpec) plain() *ropeSpec {
-	return &ropeSpec{dim: r.dim, base: r.base, scaling: ropeNone, factor: 1, attnFactor: 1}
+	return &ropeSpec{dim: r.dim, base: r.base, scaling: ropeNone, factor: 1, attnFactor: r.attnFactor}
+}
+
+// based is the rope with the base of a key, if the file has it.
+func (r *ropeSpec) based(k *keys, key string, absent float32) *ropeSpec {
+	other := *r
+	other.base = k.base(key, absent)
+	return &other
 }

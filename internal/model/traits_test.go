@@ -48,7 +48,16 @@ func TestWindows(t *testing.T) {
 		{"cohere2", func(m *made) { m.drop("cohere2.attention.sliding_window") }, nil, "at least 1"},
 		{"olmo2", func(*made) {}, []int{0, 0, 0}, ""},
 		{"olmo3", func(*made) {}, []int{16, 16, 16, 0}, ""},
-		{"phi3", func(m *made) { m.set("phi3.attention.sliding_window", uint32(2047)) }, []int{2047, 2047, 2047}, ""},
+		{"gemma3", func(m *made) {
+			m.set("gemma3.attention.sliding_window_pattern", []uint32{0, 1, 0, 0, 1, 1})
+		}, []int{0, 16, 0, 0, 16, 16}, ""},
+		{"gemma3", func(m *made) { m.set("gemma3.attention.sliding_window_pattern", uint32(0)) }, []int{16, 16, 16, 16, 16, 16}, ""},
+		{"lfm2", func(m *made) { m.set("lfm2.attention.sliding_window", uint32(9)) }, []int{0, 0, 9, 0}, ""},
+		{"phi3", func(m *made) { m.set("phi3.attention.sliding_window", uint32(2047)) }, []int{0, 0, 0}, ""}, // as llama.cpp
+		{"phi3", func(m *made) {
+			m.set("phi3.attention.sliding_window", uint32(2047))
+			m.set("phi3.attention.sliding_window_pattern", uint32(0))
+		}, []int{2047, 2047, 2047}, ""},
 	} {
 		m := readHead(t, c.head)
 		c.edit(m)
