@@ -37,6 +37,7 @@ type (
 	Request        = engine.Request
 	Sampling       = engine.Sampling
 	Message        = engine.Message
+	ToolCall       = engine.ToolCall
 	Stream         = engine.Stream
 	Token          = engine.Token
 	TokenLogprob   = engine.TokenLogprob

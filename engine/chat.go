@@ -3,66 +3,71 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/paddock-go/paddock/internal/chat"
+	"github.com/paddock-go/paddock/internal/toolcall"
 )
 
 // maxJSONDepth bounds raw messages, tools and template arguments.
 const maxJSONDepth = 64
 
+// learnt is what the engine found out about its template, at the first request
+// that needs to know.
+type learnt struct {
+	once   sync.Once
+	traits toolcall.Traits
+}
+
+// ChatReads tells whether the model's chat template reads a variable: what it
+// doesn't read (tools, enable_thinking, …) has no effect. False without a template.
+func (e *Engine) ChatReads(variable string) bool { return e.tmpl != nil && e.tmpl.Reads(variable) }
+
+// ChatTraits says in which form the model's chat template wants the parts of a
+// conversation that clients write in several. Learnt from a few renderings at the
+// first call; the zero value without a template. Don't change it.
+func (e *Engine) ChatTraits() *toolcall.Traits {
+	e.learnt.once.Do(func() {
+		if e.tmpl == nil {
+			return
+		}
+		e.learnt.traits = toolcall.Learn(func(messages, tools chat.Value, generation bool) (string, error) {
+			vars := e.chatVars(messages, tools).Set("add_generation_prompt", chat.Bool(generation))
+			return e.tmpl.Render(vars, chat.Options{Now: time.Now(), Limits: chat.Limits{Steps: probeSteps}})
+		})
+	})
+	return &e.learnt.traits
+}
+
+// probeSteps bounds a rendering that only tells what a template does: a hundredth
+// of a second.
+const probeSteps = 300_000
+
 // RenderChat turns a conversation into the text that the model was trained on,
 // by its own template: ErrNoChat where it has none, a *RequestError where the
 // template refuses or fails. tools is a JSON array or nil, args a JSON object of
-// further variables or nil.
+// further variables or nil. The order of keys and the kinds of number in raw JSON
+// reach the template as they are.
 func (e *Engine) RenderChat(messages []Message, tools, args json.RawMessage) (string, error) {
 	if e.tmpl == nil {
 		return "", ErrNoChat
 	}
 	list := make([]chat.Value, len(messages))
-	for i, m := range messages {
-		if !rawJSON(m.Raw) {
-			turn := chat.NewMap(2)
-			turn.Set("role", chat.String(m.Role)).Set("content", chat.String(m.Content))
-			list[i] = turn
-			continue
-		}
-		v, err := decodeJSON(fmt.Sprintf("Messages[%d].Raw", i), m.Raw)
-		if err != nil {
+	for i := range messages {
+		var err error
+		if list[i], err = e.turn(i, &messages[i]); err != nil {
 			return "", err
 		}
-		if _, ok := v.(*chat.Map); !ok {
-			return "", &RequestError{fmt.Sprintf("Messages[%d].Raw", i), "is no JSON object"}
-		}
-		list[i] = v
 	}
-	vars := chat.NewMap(16)
-	vars.Set("messages", chat.List(list...))
-	for _, raw := range []struct {
-		name, field string
-		json        json.RawMessage
-	}{{"tools", "Tools", tools}, {"documents", "", nil}} {
-		v := chat.Value(chat.None)
-		if rawJSON(raw.json) {
-			var err error
-			if v, err = decodeJSON(raw.field, raw.json); err != nil {
-				return "", err
-			}
-		}
-		vars.Set(raw.name, v)
-	}
-	vars.Set("add_generation_prompt", chat.Bool(true))
-	special := e.tok.Specials()
-	for _, t := range []struct {
-		name string
-		id   int32
-	}{
-		{"bos_token", special.BOS}, {"eos_token", special.EOS}, {"unk_token", special.UNK}, {"sep_token", special.SEP}, {"pad_token", special.PAD},
-	} {
-		if t.id >= 0 { // one that the vocabulary lacks stays undefined
-			vars.Set(t.name, chat.String(e.tok.Text(t.id)))
+	offered := chat.Value(chat.None)
+	if rawJSON(tools) {
+		var err error
+		if offered, err = decodeJSON("Tools", tools); err != nil {
+			return "", err
 		}
 	}
+	vars := e.chatVars(chat.List(list...), offered)
 	if rawJSON(args) {
 		v, err := decodeJSON("TemplateArgs", args)
 		if err != nil {
@@ -81,6 +86,24 @@ func (e *Engine) RenderChat(messages []Message, tools, args json.RawMessage) (st
 		return "", &RequestError{"Messages", fmt.Sprintf("the model's chat template refuses them: %v", err)}
 	}
 	return text, nil
+}
+
+// chatVars are the variables that every rendering has.
+func (e *Engine) chatVars(messages, tools chat.Value) *chat.Map {
+	vars := chat.NewMap(16)
+	vars.Set("messages", messages).Set("tools", tools).Set("documents", chat.None).Set("add_generation_prompt", chat.Bool(true))
+	special := e.tok.Specials()
+	for _, t := range []struct {
+		name string
+		id   int32
+	}{
+		{"bos_token", special.BOS}, {"eos_token", special.EOS}, {"unk_token", special.UNK}, {"sep_token", special.SEP}, {"pad_token", special.PAD},
+	} {
+		if t.id >= 0 { // one that the vocabulary lacks stays undefined
+			vars.Set(t.name, chat.String(e.tok.Text(t.id)))
+		}
+	}
+	return vars
 }
 
 func decodeJSON(field string, raw json.RawMessage) (chat.Value, error) {

@@ -6,17 +6,6 @@ import (
 	"github.com/paddock-go/paddock/metrics"
 )
 
-// Message is one turn of a conversation.
-type Message struct {
-	Role    string // "system", "user", "assistant", … as the model's template knows them
-	Content string
-
-	// Raw, where given, is the whole turn as a JSON object and takes the place of
-	// the two fields above: the template sees its members in their order, with the
-	// kinds of number they were written with.
-	Raw json.RawMessage
-}
-
 // Sampling says how tokens are drawn. The zero value is greedy.
 type Sampling struct {
 	Temperature float32 // 0: greedy, always the likeliest token

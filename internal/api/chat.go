@@ -66,7 +66,9 @@ func serveChat(x *exchange) *refusal {
 	if p.wantLogprobs {
 		p.req.Logprobs = 1 + max(p.topLogprobs, 0)
 	}
-	p.req.TemplateArgs = p.templateArgs()
+	if f := p.forTemplate(x.h.e); f != nil {
+		return f
+	}
 	s, f := x.open(p)
 	if f != nil {
 		return f

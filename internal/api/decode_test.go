@@ -163,13 +163,34 @@ func TestFieldsRefused(t *testing.T) {
 	add("chat_template_kwargs.messages", "chat_template_kwargs", `{"messages":[]}`)
 	add("chat_template_kwargs.tools", "chat_template_kwargs", `{"tools":[]}`)
 	for field, values := range map[string][]string{
-		"tools": {`[{"type":"function"}]`, "{}", "1"}, "tool_choice": {`"required"`, "{}", `{"type":"function"}`}, "functions": {`[{"name":"f"}]`},
+		"tools": {"{}", "1", "[" + many(maxTools+1, `{"type":"function","function":{"name":"f"}}`) + "]"}, "tool_choice": {`"required"`, `"any"`, "{}", "1", `{"type":"function"}`},
+		"documents": {"{}", "1", "[" + many(maxSources+1, "{}") + "]"}, "add_generation_prompt": {"1", `"false"`}, "continue_final_message": {"true", "1"}, "functions": {`[{"name":"f"}]`},
 		"function_call": {`{"name":"f"}`}, "response_format": {`{"type":"json_object"}`, `{"type":"json_schema","json_schema":{}}`, `"text"`},
 		"modalities": {`["text","audio"]`, `["audio"]`}, "audio": {`{"voice":"x","format":"wav"}`}, "web_search_options": {"{}"},
 		"moderation": {"{}"}, "verbosity": {`"low"`, `"high"`},
 	} {
 		add(field, field, values...)
 	}
+	add("documents[1]", "documents", `[{},"a"]`)
+	add("tools[0]", "tools", "[1]", "[[]]", "[null]")
+	add("tools[0].type", "tools", "[{}]", `[{"function":{"name":"f"}}]`, `[{"type":1}]`, `[{"type":"custom"}]`, `[{"type":null,"function":{"name":"f"}}]`)
+	add("tools[1].function", "tools", `[{"type":"function","function":{"name":"f"}},{"type":"function"}]`, `[{"type":"function","function":{"name":"f"}},{"type":"function","function":1}]`)
+	name := func(v string) string { return `[{"type":"function","function":{"name":` + v + `}}]` }
+	add("tools[0].function.name", "tools", `[{"type":"function","function":{}}]`, name("1"), name(`""`), name(`"a b"`), name(`"é"`), name(`"a.b"`), name(`"`+strings.Repeat("f", maxToolName+1)+`"`), name("null"))
+	function := func(v string) string { return `[{"type":"function","function":{"name":"f",` + v + `}}]` }
+	add("tools[0].function.description", "tools", function(`"description":1`))
+	add("tools[0].function.parameters", "tools", function(`"parameters":"{}"`), function(`"parameters":[]`))
+	add("tools[0].function.strict", "tools", function(`"strict":true`), function(`"strict":"true"`))
+	calls := func(v string) string { return `[{"role":"assistant","content":null,"tool_calls":` + v + `}]` }
+	add("messages[0].tool_calls", "messages", calls("1"), calls("{}"), calls("["+many(maxCalls+1, `{"function":{"name":"f"}}`)+"]"))
+	add("messages[0].tool_calls[0]", "messages", calls("[1]"), calls("[null]"))
+	add("messages[0].tool_calls[0].id", "messages", calls(`[{"id":1,"function":{"name":"f"}}]`))
+	add("messages[0].tool_calls[0].type", "messages", calls(`[{"type":"custom","function":{"name":"f"}}]`))
+	add("messages[0].tool_calls[0].function", "messages", calls(`[{"id":"1"}]`), calls(`[{"function":"f"}]`))
+	add("messages[0].tool_calls[0].function.name", "messages", calls(`[{"function":{"arguments":"{}"}}]`), calls(`[{"function":{"name":1}}]`))
+	arguments := func(v string) string { return calls(`[{"function":{"name":"f","arguments":` + v + `}}]`) }
+	add("messages[0].tool_calls[0].function.arguments", "messages", arguments("1"), arguments(`"1"`), arguments(`"[]"`), arguments(`"{"`), arguments(`"{} {}"`), arguments(`"{\"a\":01}"`), arguments("[]"), arguments("null"))
+	add("messages[0].tool_call_id", "messages", `[{"role":"tool","content":"x","tool_call_id":1}]`)
 	add("messages", "messages", "1", `"hi"`, "{}", "["+many(maxMessages+1, `{"role":"a","content":""}`)+"]")
 	add("messages[0]", "messages", "[1]", `["hi"]`, "[[]]", "[null]")
 	add("messages[0].role", "messages", `[{}]`, `[{"content":"x"}]`, `[{"role":1}]`, `[{"role":""}]`, `[{"role":null,"content":""}]`, `[{"role":"a","role":"b"}]`)
@@ -247,7 +268,7 @@ func TestChatFieldsTaken(t *testing.T) {
 	p, err := decodeChat(`{"model":"m","messages":[
 		{"role":"developer","content":"be\u0020brief","name":"d"},
 		{"role":"user","content":[{"type":"text","text":"a<b"},{"text":"é","type":"text"}]},
-		{"role":"assistant","content":null,"tool_calls":[{"id":"1"}],"reasoning_content":"hm"},
+		{"role":"assistant","content":null,"tool_calls":[{"id":"1","function":{"name":"f","arguments":"{\"b\":48.0,\"a\":1e-07}"}}],"reasoning_content":"hm"},
 		{"role":"assistant","content":[{"type":"refusal","refusal":"no"}]},
 		{"role":"user","content":""}],
 		"stream":true,"stream_options":{"include_usage":true,"include_obfuscation":null},
@@ -264,7 +285,7 @@ func TestChatFieldsTaken(t *testing.T) {
 	for i, want := range []string{
 		`{"role":"system","content":"be\u0020brief","name":"d"}`,
 		`{"role":"user","content":"a\u003cb\né"}`,
-		`{"role":"assistant","content":null,"tool_calls":[{"id":"1"}],"reasoning_content":"hm"}`,
+		`{"role":"assistant","content":null,"tool_calls":[{"id":"1","function":{"name":"f","arguments":{"b":48.0,"a":1e-07}}}],"reasoning_content":"hm"}`,
 		`{"role":"assistant","content":"no"}`,
 		`{"role":"user","content":""}`,
 	} {
@@ -315,13 +336,16 @@ func TestTemplateArgs(t *testing.T) {
 		`{"reasoning_effort":"low"}`:       `{"reasoning_effort":"low"}`,
 		`{"reasoning_effort":"low","chat_template_kwargs":{ }}`:      `{"reasoning_effort":"low"}`,
 		`{"reasoning_effort":"low","chat_template_kwargs":{"a":1}}`:  `{"reasoning_effort":"low","a":1}`,
-		`{"chat_template_kwargs":{ "a":1},"reasoning_effort":"low"}`: `{"reasoning_effort":"low", "a":1}`,
+		`{"chat_template_kwargs":{ "a":1},"reasoning_effort":"low"}`: `{"reasoning_effort":"low","a":1}`,
 	} {
 		p, err := decodeChat(body)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := p.templateArgs()
+		got, err := p.templateArgs()
+		if err != nil {
+			t.Fatal(err)
+		}
 		if string(got) != want || len(got) > 0 && !json.Valid(got) {
 			t.Errorf("%s: %s, want %s", body, got, want)
 		}
@@ -419,8 +443,8 @@ func FuzzDecode(f *testing.F) {
 			if r.N > 128 || len(r.Stop) > 16 || len(r.LogitBias) > 1024 || len(r.StopTokens) > 1024 || p.topLogprobs > 20 || r.Logprobs > 21 || len(r.Messages) > maxMessages {
 				t.Fatalf("beyond the caps: %+v", r)
 			}
-			if args := p.templateArgs(); args != nil && !json.Valid(args) {
-				t.Fatalf("template arguments are no JSON: %s", args)
+			if args, err := p.templateArgs(); err != nil || args != nil && !json.Valid(args) {
+				t.Fatalf("template arguments are no JSON: %s, %v", args, err)
 			}
 			for _, m := range r.Messages {
 				if !json.Valid(m.Raw) {

@@ -2,11 +2,11 @@ package api
 
 import (
 	"cmp"
-	"encoding/json"
 	"math"
 	"strings"
 
 	"github.com/paddock-go/paddock/engine"
+	"github.com/paddock-go/paddock/internal/toolcall"
 	"github.com/paddock-go/paddock/metrics"
 )
 
@@ -18,12 +18,17 @@ type params struct {
 	maxAnswer    int // max_completion_tokens; 0: not given
 	stream       bool
 	includeUsage bool
-	streamOpts   bool            // stream_options was given
-	wantLogprobs bool            // chat: logprobs
-	topLogprobs  int             // chat: top_logprobs; -1: not given
-	effort       json.RawMessage // chat: reasoning_effort
+	streamOpts   bool // stream_options was given
+	wantLogprobs bool // chat: logprobs
+	topLogprobs  int  // chat: top_logprobs; -1: not given
 	bestOf       int
 	user, safety string // user, and safety_identifier, its newer name
+
+	// Of a chat.
+	args       []templateArg // reasoning_effort, chat_template_kwargs, …
+	toolChoice string
+	oneCall    bool                    // parallel_tool_calls: false
+	traits     func() *toolcall.Traits // of the model's template; nil: unknown
 }
 
 type paramField = field[params]
@@ -65,7 +70,7 @@ func parse(x *exchange, table []paramField) (*params, *refusal) {
 	if f != nil {
 		return nil, f
 	}
-	p := &params{topLogprobs: -1}
+	p := &params{topLogprobs: -1, traits: x.h.e.ChatTraits}
 	p.req.Temperature = 1 // the official API's default
 	err := decode(body, table, p)
 	x.rec.Stream, x.rec.User = p.stream, metrics.Clip(cmp.Or(p.safety, p.user))

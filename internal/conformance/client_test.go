@@ -306,7 +306,7 @@ func TestErrors(t *testing.T) {
 	wantError(t, ask(nothing, option.WithJSONSet("surprise", 1)), 400, "", "surprise", "not known")
 	wantError(t, ask(func(p *openai.ChatCompletionNewParams) {
 		p.Tools = []openai.ChatCompletionToolUnionParam{openai.ChatCompletionFunctionTool(openai.FunctionDefinitionParam{Name: "f"})}
-	}), 400, "", "tools", "not served")
+	}), 400, "", "tools", "no place for them")
 	far := option.WithHeader("X-Forwarded-For", "10.0.0.1")
 	if err := ask(nothing, far); err != nil {
 		t.Errorf("from elsewhere with the key: %v", err)

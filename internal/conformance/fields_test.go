@@ -30,15 +30,14 @@ var (
 	}
 	chatFields = map[string]treatment{
 		"messages": {`[{"role":"user","content":"hi"}]`, 200}, "max_completion_tokens": {"2", 200}, "logprobs": {"true", 200}, "top_logprobs": {"3", 200},
-		"reasoning_effort": {`"low"`, 200},
 
 		// Accepted without effect.
 		"store": {"true", 200}, "metadata": {`{"a":"b"}`, 200}, "service_tier": {`"auto"`, 200}, "safety_identifier": {`"x"`, 200},
 		"prompt_cache_key": {`"x"`, 200}, "prompt_cache_retention": {`"24h"`, 200}, "prompt_cache_options": {`{}`, 200},
 		"prediction": {`{"type":"content","content":"x"}`, 200}, "parallel_tool_calls": {"true", 200},
 
-		// Refused by name.
-		"tools": {`[{"type":"function","function":{"name":"f"}}]`, 400}, "tool_choice": {`"required"`, 400},
+		// Refused by name, the first two since this model's template reads neither.
+		"reasoning_effort": {`"low"`, 400}, "tools": {`[{"type":"function","function":{"name":"f"}}]`, 400}, "tool_choice": {`"required"`, 400},
 		"functions": {`[{"name":"f"}]`, 400}, "function_call": {`{"name":"f"}`, 400}, "response_format": {`{"type":"json_object"}`, 400},
 		"modalities": {`["text","audio"]`, 400}, "audio": {`{"voice":"alloy","format":"wav"}`, 400}, "moderation": {`{}`, 400},
 		"verbosity": {`"low"`, 400}, "web_search_options": {`{}`, 400},
