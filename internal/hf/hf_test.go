@@ -50,7 +50,7 @@ func (f *folder) fs(t *testing.T) fstest.MapFS {
 		typ, n := "F32", 4
 		if f.types[name] != "" {
 			typ = f.types[name]
-			n = map[string]int{"F8_E4M3": 1, "BF16": 2, "I32": 4}[typ]
+			n = map[string]int{"F8_E4M3": 1, "BF16": 2, "I32": 4, "U8": 1, "I64": 8}[typ]
 		}
 		for _, d := range f.tensors[name] {
 			n *= d
