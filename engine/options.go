@@ -29,8 +29,8 @@ type Weights uint8
 
 // Formats of weights.
 const (
-	WeightsKept Weights = iota // F32, F16 and BF16 as they are, FP8 as F32
-	WeightsQ8_0                // 8 bits and a scale for each 32 values; rows that are no multiple of 32 are kept
+	WeightsKept Weights = iota // F32, F16, BF16 and MXFP4 as they are, FP8 as F32
+	WeightsQ8_0                // 8 bits and a scale for each 32 values; MXFP4, and rows that are no multiple of 32, are kept
 )
 
 // Spec turns speculation on. The zero value is off.
@@ -71,6 +71,8 @@ type Options struct {
 	Logger   *slog.Logger      // nil: nothing is logged
 	Progress func(Progress)    // called while weights are loaded, from Open's goroutine; nil: nobody is told
 	NoAMX    bool              // never use the tile unit
+
+	available func() (int64, bool) // memory in bytes and whether that is known, for tests; nil: as the system says
 }
 
 // OptionsError lists what is wrong with Options.
