@@ -50,6 +50,7 @@ type (
 	Usage          = engine.Usage
 	FinishReason   = engine.FinishReason
 	Device         = engine.Device
+	Card           = engine.Card
 	Scheduler      = sched.Scheduler
 	Limits         = sched.Limits
 	MetricsHandler = metrics.MetricsHandler

@@ -29,7 +29,12 @@ func openWith(o Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{name: "fake", vocab: 32, context: 4096, log: o.Logger, rec: o.Metrics}
-	return e.start(o, &fakeModel{vocab: 32}, nil)
+	m := &fakeModel{vocab: 32}
+	r, err := e.plan(o, m, 0)
+	if err != nil {
+		return nil, err
+	}
+	return e.start(o, m, r, nil)
 }
 
 // TestSchedulerOfOneEngine asks that a scheduler is driven by one engine alone,
@@ -84,7 +89,8 @@ func TestSchedulerBringsItsOptions(t *testing.T) {
 // how many records of pages are made.
 func TestPagesBounded(t *testing.T) {
 	e := &Engine{context: 1 << 20}
-	got := e.pages(Options{}, &fakeModel{}, backend.Limits{Seqs: 64, PageSize: pageSize})
+	r := &room{limits: backend.Limits{Seqs: 64, PageSize: pageSize, Context: e.context}, available: 1 << 60}
+	got, _ := e.pages(Options{}, r, &fakeModel{})
 	if got > mostPages || got < e.context/pageSize {
 		t.Errorf("%d pages", got)
 	}

@@ -141,7 +141,11 @@ func openFake(t testing.TB, m *fakeModel, o Options) *Engine {
 	if o.MaxContext > 0 {
 		e.context = o.MaxContext
 	}
-	if _, err := e.start(o, m, nil); err != nil {
+	r, err := e.plan(o, m, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.start(o, m, r, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })

@@ -51,8 +51,14 @@ func Open(path string, o Options) (*Engine, error) {
 // OpenFS is Open of a file or folder of a file system, such as an embedded one.
 func OpenFS(fsys fs.FS, name string, o Options) (*Engine, error) {
 	if st, err := fs.Stat(fsys, name); err == nil && st.IsDir() {
+		if err := refuseFS(fsys, name, &o); err != nil {
+			return nil, err
+		}
 		m, err := hf.OpenFS(fsys, name, hf.Options{Q8_0: o.Weights == WeightsQ8_0})
 		return openFolder(m, err, path.Base(name), o)
+	}
+	if err := refuseFS(fsys, name, &o); err != nil {
+		return nil, err
 	}
 	f, err := gguf.OpenFS(fsys, name)
 	return openGGUF(f, err, path.Base(name), o)
@@ -72,7 +78,11 @@ func openFolder(m *hf.Model, err error, file string, o Options) (*Engine, error)
 	if m.Text {
 		x = &text{m.Vocab, m.Template}
 	}
-	return open(m.File, file, o, func() (*text, error) { return x, nil })
+	from := origin{notes: m.Notes, kind: "folder of safetensors", weights: "kept", weightsWhy: "Options.Weights is WeightsKept: F32, F16 and BF16 as they are, FP8 as F32"}
+	if o.Weights == WeightsQ8_0 {
+		from.weights, from.weightsWhy = "Q8_0", "Options.Weights is WeightsQ8_0: matrices whose rows are whole blocks of 32"
+	}
+	return open(m.File, file, o, from, func() (*text, error) { return x, nil })
 }
 
 func openGGUF(f *gguf.File, err error, file string, o Options) (*Engine, error) {
@@ -82,7 +92,11 @@ func openGGUF(f *gguf.File, err error, file string, o Options) (*Engine, error) 
 	if o.Weights != WeightsKept {
 		return nil, errors.Join(&OptionsError{errors.New("Weights is for folders of safetensors; a GGUF file is loaded as it is")}, f.Close())
 	}
-	return open(f, file, o, func() (*text, error) {
+	from := origin{kind: "GGUF", weights: "kept", weightsWhy: "a GGUF file's are always computed with in its formats"}
+	if f.Parts() > 1 {
+		from.kind = "split GGUF"
+	}
+	return open(f, file, o, from, func() (*text, error) {
 		v, err := vocab.FromGGUF(f)
 		if errors.Is(err, vocab.ErrNone) {
 			return nil, nil
@@ -97,7 +111,7 @@ func openGGUF(f *gguf.File, err error, file string, o Options) (*Engine, error) 
 
 // open makes an engine of a file, which it closes; read reads its text, nil if it has
 // none.
-func open(f *gguf.File, file string, o Options, read func() (*text, error)) (_ *Engine, err error) {
+func open(f *gguf.File, file string, o Options, from origin, read func() (*text, error)) (_ *Engine, err error) {
 	defer f.Close()
 	if o, err = o.withDefaults(); err != nil {
 		return nil, err
@@ -110,18 +124,11 @@ func open(f *gguf.File, file string, o Options, read func() (*text, error)) (_ *
 		return nil, err
 	}
 	e := &Engine{name: o.Name, vocab: m.Program.Vocab, spec: o.Spec, log: o.Logger, rec: o.Metrics}
-	if err := e.readText(read); err != nil {
-		return nil, err
-	}
-	if e.tok != nil && e.tok.VocabSize() > e.vocab { // its last tokens would reach beyond the embedding
-		return nil, &model.KeyError{Key: "tokenizer.ggml.tokens", Value: e.tok.VocabSize(), Bound: fmt.Sprintf("at most the rows of token_embd.weight, %d", e.vocab)}
-	}
-	e.context = m.Program.Context
-	e.pooled = pooledOf(m)
-	if o.MaxContext > 0 {
-		e.context = min(e.context, o.MaxContext)
-	}
-
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.free())
+		}
+	}()
 	device := backend.Device(nil)
 	if len(o.Devices) > 0 {
 		device = o.Devices[0] // the caller's, who closes it
@@ -129,12 +136,34 @@ func open(f *gguf.File, file string, o Options, read func() (*text, error)) (_ *
 		device = cpuDevice(o)
 		e.release = append(e.release, device.Close)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, e.free())
-		}
-	}()
-	loaded, err := device.Load(m.Program, model.NewSource(f), func(done, total int64) {
+	e.context, e.contextWhy = m.Program.Context, "the file's"
+	e.pooled = pooledOf(m)
+	if o.MaxContext > 0 && o.MaxContext < e.context {
+		e.context, e.contextWhy = o.MaxContext, "Options.MaxContext"
+	}
+	src := model.NewSource(f)
+	sizes, err := device.Plan(m.Program, src)
+	if err != nil {
+		return nil, err
+	}
+	r, err := e.plan(o, sizes, sizes.LoadBytes())
+	if err != nil {
+		return nil, err
+	}
+	if err := r.limits.Check(m.Program); err != nil {
+		return nil, err
+	}
+	if from.text, err = e.readText(read); err != nil {
+		return nil, err
+	}
+	if e.tok != nil && e.tok.VocabSize() > e.vocab { // its last tokens would reach beyond the embedding
+		return nil, &model.KeyError{Key: "tokenizer.ggml.tokens", Value: e.tok.VocabSize(), Bound: fmt.Sprintf("at most the rows of token_embd.weight, %d", e.vocab)}
+	}
+	for _, note := range from.notes {
+		e.log.Warn("not all of the folder is used", "model", e.name, "what", note)
+	}
+	e.card = e.cardOf(f, m, device, sizes, r, o, from)
+	loaded, err := device.Load(m.Program, src, func(done, total int64) {
 		if o.Progress != nil {
 			o.Progress(Progress{done, total})
 		}
@@ -143,39 +172,39 @@ func open(f *gguf.File, file string, o Options, read func() (*text, error)) (_ *
 		return nil, err
 	}
 	e.release = append(e.release, loaded.Close)
-	return e.start(o, loaded, newEstimator(m.Program, weightBytes(f), kvBytes[o.KVType]))
+	return e.start(o, loaded, r, newEstimator(m.Program, weightBytes(f), kvBytes[o.KVType]))
 }
 
 // readText makes tokenizer and template. A model without a tokenizer serves requests
 // that bring tokens.
-func (e *Engine) readText(read func() (*text, error)) error {
+func (e *Engine) readText(read func() (*text, error)) (*text, error) {
 	x, err := read()
 	if err != nil || x == nil {
-		return err
+		return nil, err
 	}
 	if e.tok, err = tokenizer.New(x.vocab); err != nil || x.template == "" {
-		return err
+		return x, err
 	}
 	if e.tmpl, err = chat.Compile(x.template); err != nil {
-		return fmt.Errorf("engine: the model's chat template: %w", err)
+		return nil, fmt.Errorf("engine: the model's chat template: %w", err)
 	}
-	return nil
+	return x, nil
 }
 
 // start makes scheduler, runner and loop, and sets the loop going. Without costs
 // nothing is estimated.
-func (e *Engine) start(o Options, loaded backend.Model, costs *estimator) (*Engine, error) {
-	s, limits, err := e.scheduler(o, loaded)
+func (e *Engine) start(o Options, loaded backend.Model, room *room, costs *estimator) (*Engine, error) {
+	s, err := e.scheduler(o, room)
 	if err != nil {
 		return nil, err
 	}
+	limits := room.limits
 	runner, err := loaded.NewRunner(limits)
 	if err != nil {
 		return nil, err
 	}
 	// The runner goes first, then the weights, then the device.
 	e.release = append(e.release, runner.Close)
-	kv, scratch := loaded.RunnerBytes(limits)
 	l := &loop{
 		sched: s, runner: runner, text: e.tokenBytes, in: &inbox{wake: make(chan struct{}, 1)}, pub: &publisher{},
 		now: o.Metrics.Now, vocab: e.vocab, page: pageSize, context: e.context,
@@ -191,8 +220,8 @@ func (e *Engine) start(o Options, loaded backend.Model, costs *estimator) (*Engi
 	}
 	l.books.fixed = metrics.Snapshot{PageSize: pageSize, MaxContext: e.context, KVType: metrics.KVF32}
 	l.books.fixed.Memory[metrics.MemoryWeights] = loaded.WeightBytes()
-	l.books.fixed.Memory[metrics.MemoryKV] = kv
-	l.books.fixed.Memory[metrics.MemoryScratch] = scratch + int64(len(l.logits))*4
+	l.books.fixed.Memory[metrics.MemoryKV] = room.kv
+	l.books.fixed.Memory[metrics.MemoryScratch] = room.scratch
 	l.books.fixed.Spec.Positions = o.Spec.NGram
 	l.books.fixed.Estimated = costs != nil
 	if o.ResidencySample > 0 {
@@ -211,89 +240,12 @@ func (e *Engine) start(o Options, loaded backend.Model, costs *estimator) (*Engi
 		defer close(e.done)
 		e.loopErr = l.run()
 	}()
-	e.log.Info("model open", "model", e.name, "context", e.context, "kv_pages", limits.Pages,
-		"weights_bytes", loaded.WeightBytes(), "kv_bytes", kv, "scratch_bytes", scratch)
+	e.log.Info("model open", "model", e.name, "arch", e.card.Arch, "parameters", e.card.Params, "active", e.card.ActiveParams,
+		"context", e.context, "kv_pages", limits.Pages, "weights_bytes", loaded.WeightBytes(), "kv_bytes", room.kv, "scratch_bytes", room.scratch)
+	for _, c := range e.card.Choices {
+		e.log.Debug("chosen", "model", e.name, "what", c.What, "choice", c.Choice, "why", c.Why)
+	}
 	return e, nil
-}
-
-// scheduler returns the caller's scheduler or a new one, and the limits that the
-// runner is made for.
-func (e *Engine) scheduler(o Options, loaded backend.Model) (*sched.Scheduler, backend.Limits, error) {
-	l := backend.Limits{PageSize: pageSize, Context: e.context, KVType: o.KVType}
-	s := o.Scheduler
-	if s != nil {
-		if got := s.Pool().PageSize(); got != pageSize {
-			return nil, l, &OptionsError{fmt.Errorf("the pool of Scheduler has pages of %d tokens, must be %d", got, pageSize)}
-		}
-		sl := s.Limits()
-		l.Pages, l.Rows, l.Seqs = s.Pool().Pages(), sl.MaxTokens, sl.MaxSequences
-		if sl.MaxContext > 0 {
-			e.context = min(e.context, sl.MaxContext)
-			l.Context = e.context
-		}
-	} else {
-		if o.Limits.MaxContext > 0 {
-			e.context = min(e.context, o.Limits.MaxContext)
-			l.Context = e.context
-		}
-		if e.pooled.atomic && o.Limits.MaxTokens == 0 { // a sequence is one step
-			o.Limits.MaxTokens = max(sched.DefaultMaxTokens, o.Limits.MaxSequences, e.context)
-		}
-		o.Limits.MaxContext = e.context
-		d := o.Limits.WithDefaults()
-		l.Rows, l.Seqs = d.MaxTokens, d.MaxSequences
-	}
-	if e.pooled.atomic {
-		e.context = min(e.context, l.Rows)
-		l.Context = e.context
-	}
-	e.window = min(l.Seqs, queueOf(o, s))
-	l.LogitRows = l.Seqs + min(l.Seqs*e.spec.NGram, draftRows)
-	if s == nil {
-		l.Pages = e.pages(o, loaded, l)
-	}
-	kv, scratch := loaded.RunnerBytes(l)
-	kv += int64(l.Pages) * recordBytes
-	scratch += 4 * int64(l.LogitRows) * int64(e.width())
-	if avail := availableMemory(); kv < 0 || scratch < 0 || kv > avail-scratch { // the weights are there already
-		return nil, l, &MemoryError{Weights: loaded.WeightBytes(), KV: kv, Scratch: scratch, Available: avail + loaded.WeightBytes()}
-	}
-	if s == nil {
-		pool, err := kvcache.New(l.Pages, pageSize)
-		if err != nil {
-			return nil, l, &OptionsError{err}
-		}
-		s = sched.New(pool, o.Limits)
-	}
-	if !s.Claim() || !s.Idle() {
-		return nil, l, &OptionsError{errors.New("the Scheduler is in use already; make one for each engine")}
-	}
-	return s, l, nil
-}
-
-// recordBytes is about what scheduler and cache keep of a page, beside its content.
-const recordBytes = 200
-
-// mostPages bounds the default number of pages: the context that a file states
-// must not decide alone how much is kept of them.
-const mostPages = 1 << 20
-
-// pages is the number of KV pages to make: as asked, or full contexts for all
-// sequences as far as memory goes, and one full context at least.
-func (e *Engine) pages(o Options, loaded backend.Model, l backend.Limits) int {
-	if o.KVPages > 0 {
-		return o.KVPages
-	}
-	context := (e.context + pageSize - 1) / pageSize
-	if e.pooled.atomic { // nothing is kept from one step to the next
-		return max(context, l.Rows/pageSize+l.Seqs)
-	}
-	one := l
-	one.Pages = 1
-	perPage, _ := loaded.RunnerBytes(one)
-	perPage += recordBytes
-	fit := int(kvShare * float64(availableMemory()) / float64(max(perPage, 1)))
-	return max(context, min(l.Seqs*context, fit, mostPages))
 }
 
 // free releases what Open made so far, latest first.

@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/paddock-go/paddock/internal/backend"
+	"github.com/paddock-go/paddock/internal/gguf"
+	"github.com/paddock-go/paddock/internal/model"
+	"github.com/paddock-go/paddock/internal/prog"
+	"github.com/paddock-go/paddock/internal/quant"
+	"github.com/paddock-go/paddock/internal/tokenizer"
+)
+
+// cardOf describes a model that is about to be loaded.
+func (e *Engine) cardOf(f *gguf.File, m *model.Model, device Device, plan backend.Plan, r *room, o Options, from origin) Card {
+	s, p := m.Spec, m.Program
+	c := Card{
+		Name: e.name, Arch: s.Arch, Title: s.Name,
+		File:        FileCard{Kind: from.kind, Parts: f.Parts(), Bytes: int64(f.Size())},
+		FileContext: s.Context, Context: e.context, ContextWhy: r.contextWhy,
+		Notes: from.notes, Vocab: e.vocab, Template: e.tmpl != nil, Serves: e.serves(),
+		Dims:   Dims{Layers: s.Layers, Embd: s.Embd, Heads: s.Heads, KVHeads: s.KVHeads, HeadDim: s.HeadDim, ValueDim: s.ValueDim, FFN: s.FFN},
+		Memory: MemoryCard{Weights: r.weights, KV: r.kv, Scratch: r.scratch, Load: r.load},
+	}
+	if r.known {
+		c.Memory.Available = r.available
+	}
+	if e.tok != nil {
+		c.Tokenizer = from.text.kind()
+	}
+	c.weigh(f, p, plan)
+	c.addExperts(p)
+	c.addKV(p, r)
+	c.Size = label(c.Params)
+	c.choose(device, s, r, o, from)
+	return c
+}
+
+// weigh counts the tensors that the program works with, and sorts them by format.
+func (c *Card) weigh(f *gguf.File, p *prog.Program, plan backend.Plan) {
+	seen := map[string]bool{}
+	byFormat := map[string]*FormatCard{}
+	for i, w := range p.Weights {
+		t, ok := f.Tensor(w.Tensor)
+		if !ok {
+			continue // no plan would have been made
+		}
+		name := quant.Type(t.Type).String()
+		row := byFormat[name]
+		if row == nil {
+			row = &FormatCard{Format: name}
+			byFormat[name] = row
+		}
+		row.MemoryBytes += plan.WeightSize(prog.WeightID(i))
+		if !seen[w.Tensor] {
+			seen[w.Tensor] = true
+			row.Tensors++
+			row.FileBytes += int64(t.Size)
+			c.Params += int64(t.Elems())
+		}
+	}
+	for _, row := range byFormat {
+		c.Formats = append(c.Formats, *row)
+	}
+	slices.SortFunc(c.Formats, func(a, b FormatCard) int {
+		return cmp.Or(cmp.Compare(b.MemoryBytes, a.MemoryBytes), cmp.Compare(a.Format, b.Format))
+	})
+	c.ActiveParams = c.Params
+}
+
+// addExperts takes off what a token does not go through.
+func (c *Card) addExperts(p *prog.Program) {
+	for _, op := range p.Ops {
+		o, ok := op.(prog.Experts)
+		if !ok {
+			continue
+		}
+		used, all := p.Bufs[o.Ids].Width, p.Weights[o.Gate].Stack
+		c.Dims.Experts, c.Dims.Used = max(c.Dims.Experts, all), max(c.Dims.Used, used)
+		for _, id := range []prog.WeightID{o.Gate, o.Up, o.Down, o.GateBias, o.UpBias, o.DownBias} {
+			if id == prog.NoWeight {
+				continue
+			}
+			w := p.Weights[id]
+			c.ActiveParams -= int64(all-used) * int64(w.Rows) * int64(w.Cols)
+		}
+	}
+}
+
+// addKV groups the cache's layers by shape and window.
+func (c *Card) addKV(p *prog.Program, r *room) {
+	c.KV = KVCard{Pages: r.limits.Pages, PageTokens: r.limits.PageSize, TotalTokens: r.limits.Pages * r.limits.PageSize}
+	var shapes []prog.KVLayer
+	for _, l := range p.KV {
+		i := slices.Index(shapes, l)
+		if i < 0 {
+			i = len(shapes)
+			shapes = append(shapes, l)
+			c.KV.Groups = append(c.KV.Groups, KVGroup{Window: l.Window})
+		}
+		n := int64(kvBytes[r.limits.KVType]) * int64(l.Heads) * int64(l.KeyDim+l.OwnValues())
+		c.KV.Groups[i].Layers++
+		c.KV.Groups[i].PerToken += n
+		c.KV.PerToken += n
+	}
+	for _, op := range p.Ops { // an encoder's layers have no groups
+		if a, ok := op.(prog.Attend); ok {
+			c.Dims.Window = max(c.Dims.Window, a.Window)
+		}
+	}
+}
+
+// choose lists what was chosen, with reasons.
+func (c *Card) choose(device Device, s model.Spec, r *room, o Options, from origin) {
+	add := func(what, choice, why string) { c.Choices = append(c.Choices, Choice{what, choice, why}) }
+	l := r.limits
+	if len(o.Devices) > 0 {
+		add("device", device.Name(), "Options.Devices")
+	} else {
+		add("device", device.Name(), "the CPU, as Options name no device, with the widest instructions that it and its kernel have")
+	}
+	if d, ok := device.(interface{ Threads() int }); ok {
+		why := "the processors that the process may use"
+		if o.Threads > 0 {
+			why = "Options.Threads"
+		}
+		add("threads", fmt.Sprint(d.Threads()), why)
+	}
+	add("weights", from.weights, from.weightsWhy)
+	add("context", fmt.Sprint(c.Context), c.ContextWhy)
+	if s.Rope != "" {
+		add("rotation", s.Rope, s.RopeWhy)
+	}
+	add("KV type", kvNames[l.KVType], "the only one there is so far")
+	add("KV pages", fmt.Sprint(l.Pages), r.pagesWhy)
+	limit := "Limits"
+	if o.Scheduler != nil {
+		limit = "the Scheduler's Limits"
+	}
+	batch := fmt.Sprintf("%d sequences, %d tokens", l.Seqs, l.Rows)
+	switch {
+	case o.Scheduler == nil && o.Limits.MaxSequences == 0 && o.Limits.MaxTokens == 0:
+		limit = "the defaults of Limits"
+	}
+	add("a step", batch, limit)
+	if n := o.Spec.NGram; n > 0 {
+		add("drafts", fmt.Sprintf("at most %d tokens", n), "Options.Spec.NGram")
+	} else {
+		add("drafts", "none", "Options.Spec is off")
+	}
+}
+
+// kvNames names the types of the cache's elements.
+var kvNames = map[KVType]string{KVF32: "f32"}
+
+// origin is what a model was read from.
+type origin struct {
+	kind                string // of file
+	weights, weightsWhy string
+	text                *text
+	notes               []string // what of a folder is left out or cut
+}
+
+// kinds are the tokenizers, as files name them.
+var kinds = map[string]string{
+	"llama": "SentencePiece-style BPE", "gpt2": "byte-level BPE", "gemma4": "BPE over characters", "bpe": "BPE over characters",
+	"bert": "WordPiece", "t5": "unigram",
+}
+
+// kind names the tokenizer.
+func (t *text) kind() string { return kindOf(t.vocab) }
+
+func kindOf(v tokenizer.Vocab) string {
+	k := cmp.Or(kinds[v.Model], v.Model)
+	if v.Rules == nil && v.Model == "gpt2" && v.Pre != "" {
+		k += " (" + v.Pre + ")"
+	}
+	return k
+}
