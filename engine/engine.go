@@ -27,18 +27,21 @@ type Engine struct {
 	name    string
 	vocab   int
 	context int // most tokens of prompt and answer
-	pooled  pooled
-	window  int // most texts of one Embed that are under way at once
-	tok     *tokenizer.Tokenizer
-	tmpl    *chat.Template // nil: the model has none
-	learnt  learnt         // about it
-	spec    Spec
-	log     *slog.Logger
-	rec     *metrics.Recorder
-	model   *metrics.Model
-	inbox   *inbox
-	pub     *publisher
-	status  atomic.Int32
+
+	contextWhy string // what set it
+	card       Card
+	pooled     pooled
+	window     int // most texts of one Embed that are under way at once
+	tok        *tokenizer.Tokenizer
+	tmpl       *chat.Template // nil: the model has none
+	learnt     learnt         // about it
+	spec       Spec
+	log        *slog.Logger
+	rec        *metrics.Recorder
+	model      *metrics.Model
+	inbox      *inbox
+	pub        *publisher
+	status     atomic.Int32
 
 	done    chan struct{} // closed when the loop has returned
 	loopErr error         // what it returned; read after done
