@@ -10,7 +10,6 @@ import (
 	"github.com/paddock-go/paddock/internal/model"
 	"github.com/paddock-go/paddock/internal/prog"
 	"github.com/paddock-go/paddock/internal/quant"
-	"github.com/paddock-go/paddock/internal/tokenizer"
 )
 
 // cardOf describes a model that is about to be loaded.
@@ -28,7 +27,7 @@ func (e *Engine) cardOf(f *gguf.File, m *model.Model, device Device, plan backen
 		c.Memory.Available = r.available
 	}
 	if e.tok != nil {
-		c.Tokenizer = from.text.kind()
+		c.Tokenizer = from.text.vocab.Kind()
 	}
 	c.weigh(f, p, plan)
 	c.addExperts(p)
@@ -161,21 +160,4 @@ type origin struct {
 	weights, weightsWhy string
 	text                *text
 	notes               []string // what of a folder is left out or cut
-}
-
-// kinds are the tokenizers, as files name them.
-var kinds = map[string]string{
-	"llama": "SentencePiece-style BPE", "gpt2": "byte-level BPE", "gemma4": "BPE over characters", "bpe": "BPE over characters",
-	"bert": "WordPiece", "t5": "unigram",
-}
-
-// kind names the tokenizer.
-func (t *text) kind() string { return kindOf(t.vocab) }
-
-func kindOf(v tokenizer.Vocab) string {
-	k := cmp.Or(kinds[v.Model], v.Model)
-	if v.Rules == nil && v.Model == "gpt2" && v.Pre != "" {
-		k += " (" + v.Pre + ")"
-	}
-	return k
 }
