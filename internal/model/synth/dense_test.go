@@ -2,6 +2,7 @@ package synth
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/paddock-go/paddock/internal/gguf"
@@ -11,7 +12,7 @@ import (
 // TestDense makes the dense shapes, cut to two layers, and holds them against the
 // model's lowering; whole they have about 100 million values.
 func TestDense(t *testing.T) {
-	for _, s := range denseShapes {
+	for _, s := range slices.Concat(denseShapes, encoderShapes) {
 		if n := s.params() / 1e6; n < 80 || n > 125 {
 			t.Errorf("%s has %d million values", s.name, n)
 		}

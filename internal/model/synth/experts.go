@@ -13,6 +13,7 @@ type expertShape struct {
 	sharedGate    bool
 	lead          int  // first layers without experts
 	bias          bool // of all products, with sinks and a window in every second layer: gpt-oss
+	mxfp4         bool // of the experts, whatever the type
 	sigmoid       bool // weighed by sigmoid, chosen with a bias, normalised: DeepSeek 3
 
 	// Latent attention, where rank is not 0: widths of the queries' latent and of
@@ -33,6 +34,8 @@ var expertShapes = []shape{
 		moe: &expertShape{experts: 24, used: 4, hidden: 256}},
 	{name: "gptoss", arch: "gpt-oss", layers: 8, embd: 512, heads: 8, kvHeads: 2, headDim: 64, ffn: 512, vocab: 16384, context: 8192, base: 150000, bias: true,
 		moe: &expertShape{experts: 12, used: 4, hidden: 512, bias: true}},
+	{name: "gptoss_mxfp4", arch: "gpt-oss", layers: 8, embd: 512, heads: 8, kvHeads: 2, headDim: 64, ffn: 512, vocab: 16384, context: 8192, base: 150000, bias: true,
+		moe: &expertShape{experts: 12, used: 4, hidden: 512, bias: true, mxfp4: true}},
 	{name: "deepseek2", arch: "deepseek2", layers: 8, embd: 512, heads: 8, kvHeads: 1, headDim: 288, ffn: 1536, vocab: 16384, context: 8192, base: 1e4,
 		moe: &expertShape{experts: 20, used: 4, hidden: 256, shared: 512, lead: 1, sigmoid: true, queryRank: 256, rank: 256, plain: 64, turn: 32, value: 64}},
 }

@@ -18,6 +18,9 @@ func TestExperts(t *testing.T) {
 		}
 		s.layers, s.vocab = 2, 512
 		for typ, want := range map[string]quant.Type{"Q8_0": quant.Q8_0, "Q4_K_M": quant.Q4K, "MXFP4_MOE": quant.MXFP4} {
+			if s.moe.mxfp4 {
+				want = quant.MXFP4
+			}
 			m, err := findMix(typ)
 			if err != nil {
 				t.Fatal(err)

@@ -17,6 +17,16 @@ func (s shape) keys(m mix) []ggufwrite.KV {
 	if s.dense != nil && s.dense.turn > 0 {
 		turn = s.dense.turn
 	}
+	kvHeads := any(uint32(s.kvHeads))
+	if s.dense != nil && s.dense.taps > 0 {
+		each := make([]int32, s.layers)
+		for l := range each {
+			if s.dense.attends(l) {
+				each[l] = int32(s.kvHeads)
+			}
+		}
+		kvHeads = each
+	}
 	kvs := []ggufwrite.KV{
 		{Key: "general.architecture", Value: s.arch},
 		{Key: "general.name", Value: fmt.Sprintf("synthetic %s %s", s.name, m.name)},
@@ -27,7 +37,7 @@ func (s shape) keys(m mix) []ggufwrite.KV {
 		own("block_count", uint32(s.layers)),
 		own("feed_forward_length", uint32(s.ffn)),
 		own("attention.head_count", uint32(s.heads)),
-		own("attention.head_count_kv", uint32(s.kvHeads)),
+		own("attention.head_count_kv", kvHeads),
 		own("attention.key_length", uint32(s.headDim)),
 		own("attention.value_length", uint32(valueDim)),
 		own("attention.layer_norm_rms_epsilon", float32(1e-5)),

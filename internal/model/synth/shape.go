@@ -41,17 +41,30 @@ var shapes = []shape{
 	{"tiny-qwen3", "qwen3", 3, 256, 4, 2, 64, 512, 512, 1024, 1e6, true, false, true, nil, nil},
 }
 
+func all() []shape { return slices.Concat(shapes, denseShapes, expertShapes, encoderShapes) }
+
+// Golden returns the names of the shapes that golden models have: those of about
+// 100 million parameters. Safe for concurrent use.
+func Golden() []string {
+	var names []string
+	for _, s := range slices.Concat(denseShapes, expertShapes, encoderShapes) {
+		names = append(names, s.name)
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Shapes returns the names of the shapes. Safe for concurrent use.
 func Shapes() []string {
 	var names []string
-	for _, s := range slices.Concat(shapes, denseShapes, expertShapes) {
+	for _, s := range all() {
 		names = append(names, s.name)
 	}
 	return names
 }
 
 func findShape(name string) (shape, error) {
-	for _, s := range slices.Concat(shapes, denseShapes, expertShapes) {
+	for _, s := range all() {
 		if strings.EqualFold(s.name, name) {
 			return s, nil
 		}

@@ -25,6 +25,9 @@ func Write(w io.Writer, shapeName, typ string, seed uint64) error {
 }
 
 func write(w io.Writer, s shape, m mix, seed uint64) error {
+	if s.moe != nil && s.moe.mxfp4 {
+		m.expert = quant.MXFP4
+	}
 	var err error
 	var list []ggufwrite.Tensor
 	pools := map[poolKey]*pool{}
