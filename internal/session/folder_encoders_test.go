@@ -154,22 +154,25 @@ func normsOfHalves(t *testing.T, f *gguf.File) *gguf.File {
 	return rekeyed(t, f, nil, []string{"norm.weight"}, list...)
 }
 
+// encoderFolders are the models that embed.
+var encoderFolders = []struct {
+	name   string
+	make   func(*refolder) (map[string]theirs, map[string]any)
+	change map[string]string // prefixes: a cut one and what comes in its place
+	exact  func(*testing.T, *gguf.File) *gguf.File
+}{
+	{"qwen3_embedding", qwen3Embedding, map[string]string{"model.": ""}, nil},
+	{"qwen3_embedding", qwen3Model, map[string]string{"model.": ""}, nil},
+	{"bert", bert, map[string]string{"": "bert."}, nil},
+	{"nomic_bert", nomicBert, nil, nil},
+	{"modern_bert", modernBert, map[string]string{"": "model."}, nil},
+	{"gemma_embedding", gemmaEmbedding, nil, normsOfHalves},
+}
+
 // TestFolderEncoders: models that embed, by the files of sentence-transformers beside
 // them, give the same pooled bits; with and without the prefix of a model with a head.
 func TestFolderEncoders(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		make   func(*refolder) (map[string]theirs, map[string]any)
-		change map[string]string // prefixes: a cut one and what comes in its place
-		exact  func(*testing.T, *gguf.File) *gguf.File
-	}{
-		{"qwen3_embedding", qwen3Embedding, map[string]string{"": "", "model.": ""}, nil},
-		{"qwen3_embedding", qwen3Model, map[string]string{"model.": ""}, nil},
-		{"bert", bert, map[string]string{"": "bert."}, nil},
-		{"nomic_bert", nomicBert, map[string]string{"": ""}, nil},
-		{"modern_bert", modernBert, map[string]string{"": "model."}, nil},
-		{"gemma_embedding", gemmaEmbedding, map[string]string{"": ""}, normsOfHalves},
-	} {
+	for _, c := range encoderFolders {
 		t.Run(c.name, func(t *testing.T) {
 			f, _, tokens := openGolden(t, c.name)
 			if c.exact != nil {
@@ -178,8 +181,8 @@ func TestFolderEncoders(t *testing.T) {
 			want := pooledOf(t, f, tokens)
 			r := newRefolder(t, f)
 			tensors, config := c.make(r)
-			changed := maps.Clone(c.change)
-			changed["none"] = ""
+			changed := map[string]string{"none": ""}
+			maps.Copy(changed, c.change)
 			n := 3
 			for cut, add := range changed {
 				dir := writeFolder(t, prefixed(tensors, cut, add), config, n)
