@@ -47,6 +47,9 @@ func readTraits(k *keys, d *decoder) *traits {
 		t.scale = float32(1 / math.Sqrt(float64(t.HeadDim)))
 	}
 	t.pool = readDecoderPooling(k)
+	if k.err == nil && k.has(windowPattern) {
+		t.readWindow(k, t.Layers, 0, 0, false) // of any architecture, where its layers are said
+	}
 	if d.read != nil && k.err == nil {
 		d.read(k, t)
 	}
