@@ -113,6 +113,9 @@ func (c *config) read() {
 	c.layers = c.count("num_hidden_layers")
 	c.heads = c.count("num_attention_heads")
 	c.kvHeads = c.countOr("num_key_value_heads", c.heads)
+	if c.layers > maxLayers {
+		c.refuse("num_hidden_layers", fmt.Sprintf("is %d, at most %d", c.layers, maxLayers), nil)
+	}
 	if c.err != nil {
 		return
 	}

@@ -25,7 +25,7 @@ type family struct {
 	rotates   bool
 	localBase bool                       // windowed layers rotate by a base of their own
 	partial   bool                       // a part of a head may rotate
-	window    func(c *config, h *header) // what becomes of a window; nil: cut
+	window    func(c *config, h *header) // what becomes of windows; nil: the class has none
 	ffn       func(c *config) int64      // the width of a feed-forward; nil: stated
 	more      func(c *config, h *header) // what the other fields can't say
 }

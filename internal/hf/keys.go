@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/paddock-go/paddock/internal/gguf/ggufwrite"
@@ -94,10 +95,16 @@ func (h *header) set(key string, v any) {
 	h.kvs = append(h.kvs, ggufwrite.KV{Key: key, Value: v})
 }
 
+// has tells whether a key of the architecture was set.
+func (h *header) has(key string) bool {
+	return slices.ContainsFunc(h.kvs, func(kv ggufwrite.KV) bool { return kv.Key == h.arch+"."+key })
+}
+
 // header is the metadata that a GGUF file of the model would have.
 func (c *config) header() (*header, error) {
 	f := c.family
 	h := &header{arch: f.arch, kvs: []ggufwrite.KV{{Key: "general.architecture", Value: f.arch}}}
+	h.set("context_length", uint32(c.context))
 	h.set("embedding_length", uint32(c.hidden))
 	h.set("block_count", uint32(c.layers))
 	h.set("attention.head_count", uint32(c.heads))
@@ -123,16 +130,13 @@ func (c *config) header() (*header, error) {
 	if f.rotates {
 		c.ropeKeys(h)
 	}
-	if f.window == nil {
-		cut(c, h)
-	} else {
+	if f.window != nil {
 		f.window(c, h)
 	}
 	if f.more != nil {
 		f.more(c, h)
 	}
 	c.pool(h)
-	h.set("context_length", uint32(c.context)) // last: a window may have cut it
 	return h, c.err
 }
 

@@ -27,10 +27,8 @@ var lfms = []family{
 		alias: map[string]string{"norm_eps": "rms_norm_eps", "tie_embedding": "tie_word_embeddings", "block_ff_dim": "intermediate_size"},
 		absent: map[string]string{"tie_word_embeddings": "true", "conv_L_cache": "3", "rms_norm_eps": "1e-5", "rope_theta": "1000000",
 			"block_auto_adjust_ff_dim": "true", "block_ffn_dim_multiplier": "1", "block_multiple_of": "256"},
-		keys: slices.Concat(rmsNorm, []key{{"conv_L_cache", "shortconv.l_cache", whole, true}}), rotates: true, window: noWindow, ffn: adjusted, more: shortConvs},
+		keys: slices.Concat(rmsNorm, []key{{"conv_L_cache", "shortconv.l_cache", whole, true}}), rotates: true, ffn: adjusted, more: shortConvs},
 }
-
-func noWindow(*config, *header) {}
 
 // shortConvs says which layers have no attention: those without key-value heads.
 func shortConvs(c *config, h *header) {
@@ -46,8 +44,6 @@ func shortConvs(c *config, h *header) {
 		c.refuse("layer_types", "not there, nor full_attn_idxs", nil)
 	case types != nil && int64(len(types)) != c.layers:
 		c.refuse("layer_types", fmt.Sprintf("are %d, num_hidden_layers is %d", len(types), c.layers), nil)
-	case types == nil && c.layers > maxLayers:
-		c.refuse("num_hidden_layers", fmt.Sprintf("is %d, at most %d", c.layers, maxLayers), nil)
 	}
 	if c.err != nil {
 		return
@@ -82,5 +78,3 @@ func adjusted(c *config) int64 {
 	}
 	return int64(w)
 }
-
-const maxLayers = 1 << 12

@@ -35,13 +35,16 @@ var (
 // mixtures have experts in every layer.
 var mixtures = []family{
 	{class: "MixtralForCausalLM", arch: "llama", names: slices.Concat(outer, pairAttention, ffnNorm, mixtralNames), must: []must{silu},
-		keys: slices.Concat(rmsNorm, expertKeys[:1]), experts: "num_local_experts", absent: twoExperts, rotates: true},
+		keys: slices.Concat(rmsNorm, expertKeys[:1]), experts: "num_local_experts", absent: twoExperts, rotates: true, window: allLayers},
 	{class: "Qwen2MoeForCausalLM", arch: "qwen2moe", names: slices.Concat(outer, attention, ffnNorm, expertNames, sharedNames),
 		must: slices.Concat(everyLayer, []must{{"norm_topk_prob", []string{"false"}}}),
-		keys: slices.Concat(rmsNorm, expertKeys), experts: "num_experts", absent: twoExperts, rotates: true},
+		keys: slices.Concat(rmsNorm, expertKeys), experts: "num_experts", absent: qwenMixture, rotates: true, window: allLayers},
 	{class: "Qwen3MoeForCausalLM", arch: "qwen3moe", names: slices.Concat(outer, attention, ffnNorm, headNorms, expertNames),
 		must: slices.Concat(everyLayer, []must{{"norm_topk_prob", []string{"true"}}}),
-		keys: slices.Concat(rmsNorm, expertKeys), experts: "num_experts", absent: twoExperts, rotates: true},
+		keys: slices.Concat(rmsNorm, expertKeys), experts: "num_experts", absent: qwenMixture, rotates: true, window: allLayers},
 }
 
-var twoExperts = map[string]string{"num_experts_per_tok": "2"}
+var (
+	twoExperts  = map[string]string{"num_experts_per_tok": "2"}
+	qwenMixture = map[string]string{"num_experts_per_tok": "2", "use_sliding_window": "false"}
+)

@@ -25,11 +25,3 @@ var phis = []family{
 		absent: map[string]string{"partial_rotary_factor": "0.5"}, keys: layerNorm, rotates: true, partial: true},
 	{class: "Phi3ForCausalLM", arch: "phi3", names: phi3Names, must: []must{silu}, keys: rmsNorm, rotates: true, partial: true, window: allLayers},
 }
-
-// allLayers hands on a window that all layers have.
-func allLayers(c *config, h *header) {
-	if window, _ := c.windows(); window > 0 {
-		h.set("attention.sliding_window", uint32(window))
-		h.set("attention.sliding_window_pattern", uint32(0)) // else a file's is taken for a mere statement
-	}
-}

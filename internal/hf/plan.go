@@ -38,6 +38,7 @@ var types = map[safetensors.Type]quant.Type{
 
 const (
 	maxExperts = 1 << 12
+	maxLayers  = 1 << 12
 	maxDims    = 3
 )
 

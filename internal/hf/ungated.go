@@ -25,7 +25,7 @@ var (
 var ungateds = []family{
 	{class: "Starcoder2ForCausalLM", arch: "starcoder2", names: starCoder2Names, must: []must{newGELU},
 		alias:  map[string]string{"norm_epsilon": "layer_norm_eps"},
-		absent: map[string]string{"tie_word_embeddings": "true", "layer_norm_eps": "1e-5"}, keys: layerNorm, rotates: true},
+		absent: map[string]string{"tie_word_embeddings": "true", "layer_norm_eps": "1e-5"}, keys: layerNorm, rotates: true, window: allLayers},
 	{class: "GPT2LMHeadModel", arch: "gpt2", roots: []string{"transformer."}, names: gpt2Names,
 		must: []must{newGELU, {"scale_attn_weights", []string{"true"}}, {"scale_attn_by_inverse_layer_idx", []string{"false"}}, {"add_cross_attention", []string{"false"}}},
 		alias: map[string]string{"n_embd": "hidden_size", "n_layer": "num_hidden_layers", "n_head": "num_attention_heads", "n_positions": "max_position_embeddings",

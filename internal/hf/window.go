@@ -26,33 +26,41 @@ func (c *config) windows() (window int64, layers []bool) {
 	return window, layers
 }
 
-// cut keeps the context within the window, where all positions are seen: the
-// architecture has no windows.
-func cut(c *config, _ *header) {
-	window, layers := c.windows()
-	for _, slides := range layers {
-		if slides {
-			layers = nil
-		}
-	}
-	if window == 0 || layers != nil || window >= c.context {
-		return
-	}
-	c.note(fmt.Sprintf("the context is %d tokens, sliding_window, of max_position_embeddings %d: windows are not supported for %s", window, c.context, c.family.class))
-	c.context = window
-}
-
-// someLayers hands on the window and, where the config says it, which layers have it.
+// someLayers hands on the window and, where the config says it, which layers have it;
+// else those have it that the architecture says.
 func someLayers(c *config, h *header) {
 	window, layers := c.windows()
 	if window > 0 {
 		h.set("attention.sliding_window", uint32(window))
 	}
-	const pattern = "attention.sliding_window_pattern"
 	switch {
 	case layers != nil:
 		h.set(pattern, layers)
 	case c.has("sliding_window_pattern"):
 		h.set(pattern, uint32(c.count("sliding_window_pattern")))
 	}
+}
+
+const pattern = "attention.sliding_window_pattern"
+
+// allLayers hands on a window that all layers have unless the config says which, or how
+// many at the bottom see all. The architecture has none of itself.
+func allLayers(c *config, h *header) {
+	window, layers := c.windows()
+	if window == 0 {
+		return
+	}
+	if c.has("max_window_layers") && layers == nil {
+		var full int64
+		c.value("max_window_layers", &full)
+		for l := range c.layers {
+			layers = append(layers, l >= full)
+		}
+	}
+	h.set("attention.sliding_window", uint32(window))
+	if layers == nil {
+		h.set(pattern, uint32(0)) // no layer without
+		return
+	}
+	h.set(pattern, layers)
 }
