@@ -33,5 +33,8 @@ var (
 var berts = []family{
 	{class: "BertModel", arch: "bert", roots: bertRoots, names: bertNames, unread: bertUnread, must: bertMust, absent: bertAbsent, keys: layerNorm, embeds: true, more: bothWays},
 	{class: "BertForSequenceClassification", arch: "bert", roots: bertRoots, names: bertRankNames, unread: bertUnread[:1], must: bertMust, absent: bertAbsent, keys: layerNorm,
-		embeds: true, ranks: true, more: bothWays},
+		embeds: true, ranks: true, more: func(c *config, h *header) {
+			bothWays(c, h)
+			c.note("all tokens of a query and its document are of type 0, as in GGUF files; the library takes type 1 for the document's")
+		}},
 }

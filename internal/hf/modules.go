@@ -149,6 +149,10 @@ func (m *modules) products() []string {
 
 // pool says how a sequence's rows become one, of models that embed.
 func (c *config) pool(h *header) {
+	if !h.has("attention.causal") { // a decoder; some were made to see both ways, and keep their class
+		c.hold(must{"is_causal", []string{"true"}})
+		c.hold(must{"use_bidirectional_attention", []string{"false"}})
+	}
 	switch {
 	case c.family.ranks:
 		c.pooled = poolRank
@@ -162,6 +166,5 @@ func (c *config) pool(h *header) {
 	default:
 		return
 	}
-	c.hold(must{"is_causal", []string{"true"}}) // else a decoder was made to see both ways
 	h.set("pooling_type", c.pooled)
 }

@@ -34,6 +34,7 @@ var nomicBerts = []family{{
 		if n := c.countOr("max_trained_positions", c.context); n < c.context {
 			c.note(fmt.Sprintf("the context is max_trained_positions, %d tokens of n_positions %d: a longer one takes another rotation, which is not supported", n, c.context))
 			c.context = n
+			h.set("context_length", uint32(n))
 		}
 	},
 }}

@@ -94,6 +94,11 @@ func TestRefusedPooling(t *testing.T) {
 			f.files[modules], f.files[pooling] = list(""), mean
 			return f
 		}, set("is_causal", false), "is_causal"},
+		"a decoder made to see both ways": {func() *folder {
+			f := small()
+			f.files[modules], f.files[pooling] = list(""), mean
+			return f
+		}, set("use_bidirectional_attention", true), "use_bidirectional_attention"},
 		"a Gemma that sees one way": {func() *folder {
 			f := small()
 			f.files[modules], f.files[pooling] = list(""), mean
