@@ -84,6 +84,7 @@ func (d decoder) lower(f file, arch string) (*Model, error) {
 	if d.factors {
 		b.readFactors(t.rope, cmp.Or(f.context, t.Context))
 	}
+	t.Rope, t.RopeWhy = t.rope.describe(cmp.Or(f.context, t.Context))
 	if t.rope.scaling == ropeLongRoPE && t.rope.factors == nil {
 		b.fail(&KeyError{Key: k.name("rope.scaling.type"), Value: string(ropeLongRoPE), Bound: "of a file with the tensors " + longFactors + " and " + shortFactors, Err: ErrUnsupported})
 	}

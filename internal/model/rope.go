@@ -26,6 +26,7 @@ type ropeSpec struct {
 	factor  float32   // ≥ 1 mostly; the stretch of linear and YaRN
 	factors []float32 // one divisor a pair, or nil (the tensor rope_freqs.weight)
 
+	pair       bool    // factors is one of a pair, chosen by the context
 	attnFactor float32 // of the rotated values
 
 	original int // context the model was trained on

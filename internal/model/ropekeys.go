@@ -61,7 +61,7 @@ const (
 func (b *builder) readFactors(r *ropeSpec, context int) {
 	name := ropeFactors
 	if b.has(longFactors) && b.has(shortFactors) {
-		name = shortFactors
+		r.pair, name = true, shortFactors
 		if context > r.original {
 			name = longFactors
 		}
@@ -99,4 +99,23 @@ func (b *builder) factors(name string, n int) []float32 {
 		}
 	}
 	return factors
+}
+
+// describe says how positions are stretched for a context, and what decided it.
+func (r *ropeSpec) describe(context int) (how, why string) {
+	switch {
+	case r.dim == 0:
+		return "", ""
+	case r.pair && context > r.original:
+		return "long factors", fmt.Sprintf("a context of %d is beyond the %d of the training", context, r.original)
+	case r.pair:
+		return "short factors", fmt.Sprintf("a context of %d is within the %d of the training; the long ones need a longer MaxContext at Open", context, r.original)
+	case r.scaling == ropeYaRN:
+		return fmt.Sprintf("yarn ×%g from %d", r.factor, r.original), "the file says so, whatever the context"
+	case r.scaling == ropeLinear:
+		return fmt.Sprintf("linear ×%g", r.factor), "the file says so, whatever the context"
+	case r.factors != nil:
+		return "factors of each pair", "the file has them, for all contexts"
+	}
+	return "", ""
 }
