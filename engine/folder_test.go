@@ -14,18 +14,16 @@ import (
 	"github.com/paddock-go/paddock/metrics"
 )
 
-// smallFolder is a model of one layer as a folder, with a tokenizer and a template.
-func smallFolder(t *testing.T) fstest.MapFS {
+type named struct {
+	name  string
+	shape []int
+}
+
+// safetensorsOf is a file of made up values.
+func safetensorsOf(t *testing.T, list []named) []byte {
 	t.Helper()
-	const layer = "model.layers.0."
 	header, data, seed := map[string]any{}, []byte(nil), uint32(1)
-	for _, x := range []struct {
-		name  string
-		shape []int
-	}{{"model.embed_tokens.weight", []int{512, 32}}, {"model.norm.weight", []int{32}},
-		{layer + "input_layernorm.weight", []int{32}}, {layer + "post_attention_layernorm.weight", []int{32}},
-		{layer + "self_attn.q_proj.weight", []int{32, 32}}, {layer + "self_attn.k_proj.weight", []int{32, 32}}, {layer + "self_attn.v_proj.weight", []int{32, 32}},
-		{layer + "self_attn.o_proj.weight", []int{32, 32}}, {layer + "mlp.gate_proj.weight", []int{64, 32}}, {layer + "mlp.up_proj.weight", []int{64, 32}}, {layer + "mlp.down_proj.weight", []int{32, 64}}} {
+	for _, x := range list {
 		at, n := len(data), 1
 		for _, d := range x.shape {
 			n *= d
@@ -40,12 +38,23 @@ func smallFolder(t *testing.T) fstest.MapFS {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(head))), head...), data...)
+}
+
+// smallFolder is a model of one layer as a folder, with a tokenizer and a template.
+func smallFolder(t *testing.T) fstest.MapFS {
+	t.Helper()
+	const layer = "model.layers.0."
+	weights := safetensorsOf(t, []named{{"model.embed_tokens.weight", []int{512, 32}}, {"model.norm.weight", []int{32}},
+		{layer + "input_layernorm.weight", []int{32}}, {layer + "post_attention_layernorm.weight", []int{32}},
+		{layer + "self_attn.q_proj.weight", []int{32, 32}}, {layer + "self_attn.k_proj.weight", []int{32, 32}}, {layer + "self_attn.v_proj.weight", []int{32, 32}},
+		{layer + "self_attn.o_proj.weight", []int{32, 32}}, {layer + "mlp.gate_proj.weight", []int{64, 32}}, {layer + "mlp.up_proj.weight", []int{64, 32}}, {layer + "mlp.down_proj.weight", []int{32, 64}}})
 	tokens, err := os.ReadFile("../internal/vocab/testdata/bytes.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return fstest.MapFS{
-		"m/model.safetensors": {Data: append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(head))), head...), data...)},
+		"m/model.safetensors": {Data: weights},
 		"m/config.json": {Data: []byte(`{"architectures":["LlamaForCausalLM"],"hidden_size":32,"num_hidden_layers":1,"num_attention_heads":2,"intermediate_size":64,
 			"max_position_embeddings":64,"vocab_size":512,"rms_norm_eps":1e-5,"tie_word_embeddings":true}`)},
 		"m/tokenizer.json":         {Data: tokens},
