@@ -94,8 +94,8 @@ func (c *config) unwrap() {
 		c.raw = inner
 	}
 	for theirs, usual := range c.family.alias {
-		if v, ok := c.raw[theirs]; ok && !has(c.raw, usual) {
-			c.raw[usual] = v
+		if has(c.raw, theirs) { // beside the usual one it holds, as there
+			c.raw[usual] = c.raw[theirs]
 		}
 	}
 	for key, v := range c.family.absent {

@@ -11,7 +11,8 @@ type family struct {
 	roots []string // what a tensor's name may begin with before that in names; nil: "model."
 	skips []string // beginnings of names of tensors that the text model has no use for
 
-	unread []string // ends of names of tensors that say nothing
+	unread   []string // ends of names of tensors that say nothing
+	zeroBias bool     // files hold biases that it has not, all of them 0
 
 	nested  string            // the key that holds the text model's config; "": all of it
 	alias   map[string]string // the class's own name of a key → the usual one

@@ -21,13 +21,16 @@ var lfm2Names = slices.Concat(outer[:1], outer[2:], attention[1:4], []name{
 	{"layers.#.feed_forward.w3", "blk.#.ffn_up", nil},
 })
 
-// lfms are LFM 2: most layers have a short convolution in place of attention.
-var lfms = []family{
-	{class: "Lfm2ForCausalLM", arch: "lfm2", names: lfm2Names, must: []must{{"conv_bias", []string{"false"}}},
+// lfms are LFM 2, under its two names: most layers have a short convolution in place of
+// attention.
+var lfms = []family{lfm2("Lfm2ForCausalLM"), lfm2("LFM2ForCausalLM")}
+
+func lfm2(class string) family {
+	return family{class: class, arch: "lfm2", names: lfm2Names, must: []must{{"conv_bias", []string{"false"}}},
 		alias: map[string]string{"norm_eps": "rms_norm_eps", "tie_embedding": "tie_word_embeddings", "block_ff_dim": "intermediate_size"},
 		absent: map[string]string{"tie_word_embeddings": "true", "conv_L_cache": "3", "rms_norm_eps": "1e-5", "rope_theta": "1000000",
-			"block_auto_adjust_ff_dim": "true", "block_ffn_dim_multiplier": "1", "block_multiple_of": "256"},
-		keys: slices.Concat(rmsNorm, []key{{"conv_L_cache", "shortconv.l_cache", whole, true}}), rotates: true, ffn: adjusted, more: shortConvs},
+			"block_auto_adjust_ff_dim": "true", "block_multiple_of": "256"},
+		keys: slices.Concat(rmsNorm, []key{{"conv_L_cache", "shortconv.l_cache", whole, true}}), rotates: true, ffn: adjusted, more: shortConvs}
 }
 
 // shortConvs says which layers have no attention: those without key-value heads.
@@ -70,7 +73,10 @@ func adjusted(c *config) int64 {
 	if !c.flagOr("block_auto_adjust_ff_dim", true) {
 		return width
 	}
-	times, of := c.positive("block_ffn_dim_multiplier"), c.count("block_multiple_of")
+	times, of := 1.0, c.count("block_multiple_of")
+	if c.has("block_ffn_dim_multiplier") {
+		times = c.positive("block_ffn_dim_multiplier")
+	}
 	w := math.Ceil(math.Floor(times*float64(width*2/3))/float64(of)) * float64(of)
 	if !(w >= 1 && w <= math.MaxInt32) {
 		c.refuse("block_ffn_dim_multiplier", fmt.Sprintf("comes to a width of %v, 1 to 2^31-1", w), nil)

@@ -47,6 +47,11 @@ func plan(sets []*safetensors.Set, c *config, h *header, o Options) (*weights, e
 	set := sets[0]
 	w := &weights{sets: sets, tensors: map[string]*tensor{}, config: c}
 	for _, theirs := range set.Names() {
+		if void, err := c.void(set, theirs); err != nil {
+			return nil, err
+		} else if void {
+			continue
+		}
 		places, ok := c.places(theirs)
 		if !ok {
 			return nil, refuse(theirs, "a tensor that "+c.family.class+" does not have")

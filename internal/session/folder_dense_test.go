@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/paddock-go/paddock/internal/hf"
+	"github.com/paddock-go/paddock/internal/model"
 	"github.com/paddock-go/paddock/internal/quant"
 )
 
@@ -195,6 +197,7 @@ func cohere2(r *refolder) map[string]any {
 	r.move(decoderOuter, decoderHeads)
 	r.move(nil, decoderFeed)
 	r.move(nil, map[string]string{"attn_norm": "model.layers.#.input_layernorm"})
+	r.out["model.layers.1.input_layernorm.bias"] = theirs{"F16", []uint64{64}, make([]byte, 128)} // of what has none
 	return config
 }
 
@@ -285,8 +288,9 @@ func lfm2Old(r *refolder) map[string]any {
 		}
 	}
 	delete(config, "layer_types")
-	delete(config, "intermediate_size")
-	config["full_attn_idxs"], config["block_ff_dim"] = full, 180
+	config["intermediate_size"] = 7 // the other one holds
+	config["full_attn_idxs"], config["block_ff_dim"], config["block_ffn_dim_multiplier"] = full, 180, nil
+	config["architectures"] = []string{"LFM2ForCausalLM"}
 	return config
 }
 
@@ -327,6 +331,22 @@ func TestFoldersDense(t *testing.T) {
 			class := config["architectures"].([]string)[0]
 			sameRows(t, c.name, class, writeFolder(t, r.done(), config, 1+i%3), path, tokens)
 		})
+	}
+}
+
+// TestFolderBias: what a class has no place for may be left out if it is 0.
+func TestFolderBias(t *testing.T) {
+	f, _, _ := openGolden(t, "cohere2")
+	r := newRefolder(t, f)
+	config := cohere2(r)
+	r.out["model.layers.1.input_layernorm.bias"].data[1] = 0x3c
+	m, err := hf.Open(writeFolder(t, r.done(), config, 1), hf.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.File.Close()
+	if _, err := model.Lower(m.File, model.Options{}); err == nil || !strings.Contains(err.Error(), "blk.1.attn_norm.bias") {
+		t.Errorf("a bias of 1: %v", err)
 	}
 }
 
