@@ -14,6 +14,8 @@ type builder struct {
 	used  map[cutKey]prog.WeightID
 	faced map[string]bool // tensors that the lowering has read or knowingly ignores
 	err   error
+
+	rankMean bool // rerankers take the mean of all rows, and GELU, not the first row and tanh
 }
 
 func newBuilder(f file, arch string) *builder {

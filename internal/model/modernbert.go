@@ -10,7 +10,7 @@ func lowerModernBert(f file, arch string) (*Model, error) {
 	k := &keys{file: f, arch: arch}
 	s := readEncoder(k, "attention.layer_norm_epsilon")
 	w := readWindows(k, s, 3, true)
-	pool := mustPool(k, false)
+	pool := mustPool(k, true)
 	act := readGateAct(k)
 	if k.err != nil {
 		return nil, k.err
@@ -19,7 +19,7 @@ func lowerModernBert(f file, arch string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.norms = prog.LayerNorm
+	e.norms, e.rankMean = prog.LayerNorm, true
 	e.op(prog.Embed{Out: e.h, W: e.matrix("token_embd.weight", s.Vocab, s.Embd), Scale: 1, Pos: prog.NoWeight, Type: prog.NoWeight})
 	e.norm(e.h, e.x, "token_embd_norm", false)
 	for l := range s.Layers {

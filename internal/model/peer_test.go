@@ -114,6 +114,14 @@ var peerCases = []struct {
 		m.Tensor("blk.0.attn_norm.weight", 64)
 		yarn(m, "modern-bert")
 	}},
+	{"modern-bert-rank", "modern_bert", func(m model.Made) {
+		m.Set("modern-bert.pooling_type", uint32(4))
+		m.Set("modern-bert.classifier.output_labels", []string{"no", "yes"})
+		m.Tensor("cls.weight", 64, 64)
+		m.Tensor("cls.norm.weight", 64)
+		m.Tensor("cls.output.weight", 64, 2)
+		m.Tensor("cls.output.bias", 2)
+	}},
 	{"gemma-embedding-linear", "gemma_embedding", func(m model.Made) {
 		m.Set("gemma-embedding.rope.scaling.type", "linear")
 		m.Set("gemma-embedding.rope.scaling.factor", float32(4))

@@ -36,9 +36,10 @@ func mustPool(k *keys, mayRank bool) pooling {
 }
 
 // kind is the op's.
-func (p pooling) kind(atomic bool) prog.PoolKind {
+func (b *builder) kind(p pooling) prog.PoolKind {
+	atomic := b.prog.Atomic
 	switch {
-	case p == poolMean:
+	case p == poolMean, p == poolRank && b.rankMean:
 		return prog.PoolMean
 	case p == poolCLS, p == poolRank && atomic:
 		return prog.PoolCLS
@@ -49,7 +50,7 @@ func (p pooling) kind(atomic bool) prog.PoolKind {
 // pool ends the program: the rows of h, pooled, then what the file has behind it.
 func (b *builder) pool(h prog.BufID, p pooling, s *Spec) {
 	out := b.buf("pooled", s.Embd, prog.LogitRows)
-	op := prog.Pool{In: h, Out: out, Pool: p.kind(b.prog.Atomic), KV: -1}
+	op := prog.Pool{In: h, Out: out, Pool: b.kind(p), KV: -1}
 	if op.Pool == prog.PoolMean && !b.prog.Atomic {
 		op.KV = len(b.prog.KV)
 		b.prog.KV = append(b.prog.KV, prog.StateLayer(s.Embd))
@@ -86,12 +87,19 @@ func (b *builder) project(in prog.BufID, name string, cols int) prog.BufID {
 	return out
 }
 
-// classify is a reranker's head: perhaps a product with tanh behind it, then one
-// product to the scores. A file with neither pools rows that mean nothing.
+// classify is a reranker's head: perhaps a product with tanh behind it (or GELU and
+// perhaps a norm), then one product to the scores. A file with neither pools rows that mean nothing.
 func (b *builder) classify(in prog.BufID, s *Spec) prog.BufID {
 	if b.has("cls.weight") {
 		in = b.project(in, "cls", s.Embd)
-		b.op(prog.Activate{In: in, Out: in, Act: prog.Tanh})
+		act := prog.Tanh
+		if b.rankMean {
+			act = prog.GELU
+		}
+		b.op(prog.Activate{In: in, Out: in, Act: act})
+		if width := b.prog.Bufs[in].Width; b.rankMean && b.has("cls.norm.weight") {
+			b.op(prog.Norm{In: in, Out: in, Add: prog.NoBuf, W: b.vector("cls.norm.weight", width), Bias: prog.NoWeight, Norm: prog.LayerNorm, Eps: s.Eps})
+		}
 	}
 	return b.project(in, "cls.output", b.prog.Bufs[in].Width)
 }
