@@ -96,8 +96,8 @@ func divInt(a, b *big.Int) (Value, error) {
 	if math.IsInf(f, 0) {
 		return nil, failf("integer division result too large for a float")
 	}
-	if f == 0 && a.Sign() == 0 {
-		f = 0 // no negative zero from 0 / -1
+	if f == 0 && (a.Sign() < 0) != (b.Sign() < 0) {
+		f = math.Copysign(0, -1) // 0 / -1, too
 	}
 	return float(f), nil
 }
@@ -217,7 +217,7 @@ func powFloat(a, b float64) (Value, error) {
 	case a < 0 && b != math.Trunc(b) && !math.IsInf(b, 0) && !math.IsInf(a, 0):
 		return nil, failf("complex numbers are not supported: negative base with a fractional power")
 	}
-	f := math.Pow(a, b)
+	f := pow(a, b)
 	if math.IsInf(f, 0) && !math.IsInf(a, 0) && !math.IsInf(b, 0) {
 		return nil, failf("Numerical result out of range")
 	}

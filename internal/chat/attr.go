@@ -5,7 +5,7 @@ import "strings"
 // getattr is obj.name: an attribute first, and only then an element. So
 // x.items is the method even where x has a key "items".
 func (r *run) getattr(obj Value, name string) (Value, error) {
-	if u, ok := obj.(*undefined); ok {
+	if u, ok := obj.(*undefined); ok && !hasDunder(obj, name) {
 		return nil, u.fail()
 	}
 	v, err := r.attribute(obj, name)
@@ -92,6 +92,44 @@ func (r *run) element(obj, key Value) (Value, error) {
 	return nil, nil
 }
 
+// dunders are the attributes with underscores that every Python object has: the
+// sandbox hides them. dictDunders and undefDunders are those that a dict and
+// something undefined have besides. Other kinds of value have more, but there a
+// missing attribute and a hidden one look the same.
+var (
+	dunders = nameSet(`__class__ __delattr__ __dir__ __doc__ __eq__ __format__ __ge__ __getattribute__ __getstate__ __gt__ __hash__
+		__init__ __init_subclass__ __le__ __lt__ __ne__ __new__ __reduce__ __reduce_ex__ __repr__ __setattr__ __sizeof__ __str__ __subclasshook__`)
+	dictDunders  = nameSet(`__class_getitem__ __contains__ __delitem__ __getitem__ __ior__ __iter__ __len__ __or__ __reversed__ __ror__ __setitem__`)
+	undefDunders = nameSet(`__add__ __aiter__ __bool__ __call__ __complex__ __div__ __float__ __floordiv__ __getattr__ __getitem__ __int__ __iter__
+		__len__ __mod__ __module__ __mul__ __neg__ __pos__ __pow__ __radd__ __rdiv__ __rfloordiv__ __rmod__ __rmul__ __rpow__ __rsub__ __rtruediv__
+		__slots__ __sub__ __truediv__ _fail_with_undefined_error _undefined_exception _undefined_hint _undefined_message _undefined_name _undefined_obj`)
+)
+
+func nameSet(names string) map[string]bool {
+	set := map[string]bool{}
+	for _, n := range strings.Fields(names) {
+		set[n] = true
+	}
+	return set
+}
+
+// hasDunder says whether obj has an attribute that begins with an underscore.
+func hasDunder(obj Value, name string) bool {
+	if name == "" || name[0] != '_' {
+		return false
+	}
+	if dunders[name] {
+		return true
+	}
+	switch obj.(type) {
+	case *Map:
+		return dictDunders[name]
+	case *undefined:
+		return undefDunders[name]
+	}
+	return false
+}
+
 // mutators change a list or dict: the sandbox hides them.
 var mutators = map[string]map[string]bool{
 	"list": {"append": true, "clear": true, "extend": true, "insert": true, "pop": true, "remove": true, "reverse": true, "sort": true},
@@ -100,7 +138,7 @@ var mutators = map[string]map[string]bool{
 
 // attribute is Python's getattr with the sandbox's checks; nil: there is none.
 func (r *run) attribute(obj Value, name string) (Value, error) {
-	if len(name) > 4 && strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__") {
+	if hasDunder(obj, name) {
 		return unsafeAttr(obj, name), nil
 	}
 	switch x := obj.(type) {
@@ -120,8 +158,13 @@ func (r *run) attribute(obj Value, name string) (Value, error) {
 			return v, nil
 		}
 	case *cycler:
-		if name == "current" {
+		switch name {
+		case "current":
 			return x.items[x.pos], nil
+		case "items":
+			return &tuple{items: x.items}, nil
+		case "pos":
+			return integer(x.pos), nil
 		}
 	case *tuple:
 		for i, f := range x.fields {

@@ -11,6 +11,11 @@ func (r *run) binary(op *arithOp, a, b Value) (Value, error) {
 	if err := r.chargeInt(a, b); err != nil {
 		return nil, err
 	}
+	if op == opPow {
+		if err := r.charge(powSteps); err != nil {
+			return nil, err
+		}
+	}
 	if v, ok, err := op.apply(a, b); ok {
 		if err != nil {
 			return nil, err

@@ -26,8 +26,8 @@ func strFormat(r *run, self Value, a args) (Value, error) {
 
 func strFormatMap(r *run, self Value, a args) (Value, error) {
 	m, ok := a.v[0].(*Map)
-	if !ok {
-		return nil, failf("format_map() argument must be a mapping, not %s", a.v[0].pyType())
+	if !ok { // which only a field finds out
+		m = NewMap(0)
 	}
 	return r.braces(self, nil, m.Get)
 }
@@ -242,7 +242,7 @@ func (r *run) format(v Value, specText string) (string, error) {
 		if f.verb != 0 && f.verb != 's' {
 			return "", failf("Unknown format code '%c' for object of type 'str'", f.verb)
 		}
-		if f.sign != 0 || f.alt || f.group != 0 || f.align == '=' && f.fill != "0" {
+		if f.signed || f.alt || f.group != 0 || f.align == '=' && f.aligned {
 			return "", failf("format specifier not allowed for strings")
 		}
 		if f.align == '=' { // "05" on a string pads on the right, as 3.10 and later have it
@@ -257,6 +257,12 @@ func (r *run) format(v Value, specText string) (string, error) {
 	_, isInt := intBases[f.verb]
 	switch {
 	case n.kind != 'f' && f.verb == 'c':
+		if f.prec >= 0 || f.signed || f.alt {
+			return "", failf("precision, sign and alternate form are not allowed with integer format specifier 'c'")
+		}
+		if n.kind == 'b' {
+			return "", failf("Python int too large to convert to C long")
+		}
 		if n.i < 0 || n.i > utf8.MaxRune {
 			return "", failf("%%c arg not in range(0x110000)")
 		}
@@ -285,10 +291,10 @@ func parseSpec(s string) (spec, error) {
 	_, n := utf8.DecodeRuneInString(s)
 	switch {
 	case len(s) > n && strings.IndexByte("<>=^", s[n]) >= 0:
-		f.fill, f.align = s[:n], s[n]
+		f.fill, f.align, f.aligned = s[:n], s[n], true
 		s = s[n+1:]
 	case strings.IndexByte("<>=^", s[0]) >= 0:
-		f.align = s[0]
+		f.align, f.aligned = s[0], true
 		s = s[1:]
 	}
 	next := func(set string) byte {
@@ -299,9 +305,12 @@ func parseSpec(s string) (spec, error) {
 		}
 		return 0
 	}
-	if c := next("+- "); c != '-' {
+	c := next("+- ")
+	f.signed = c != 0
+	if c != '-' {
 		f.sign = c
 	}
+	f.noNegZero = next("z") != 0
 	f.alt = next("#") != 0
 	if next("0") != 0 && f.fill == "" {
 		f.fill = "0"
@@ -338,5 +347,11 @@ func parseSpec(s string) (spec, error) {
 	if s != "" {
 		f.verb = s[0]
 	}
+	if allowed := groupVerbs[f.group]; f.group != 0 && f.verb != 0 && strings.IndexByte(allowed, f.verb) < 0 {
+		return f, failf("Cannot specify '%c' with '%c'.", f.group, f.verb)
+	}
 	return f, nil
 }
+
+// groupVerbs are the types that a separator of thousands goes with.
+var groupVerbs = map[byte]string{',': "deEfFgG%", '_': "deEfFgG%boxX"}

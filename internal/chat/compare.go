@@ -53,6 +53,23 @@ func (r *run) equalAt(a, b Value, depth int) (bool, error) {
 			return x.n == y.n && (x.n == 0 || x.start == y.start && (x.n == 1 || x.step == y.step)), nil
 		}
 		return false, nil
+	case *dictView: // as sets
+		y, ok := b.(*dictView)
+		if !ok || x.kind != y.kind || x.kind == viewValues {
+			return x == y, nil
+		}
+		if x.kind == viewItems {
+			return r.equalMaps(x.m, y.m, depth)
+		}
+		if x.m.Len() != y.m.Len() {
+			return false, nil
+		}
+		for _, e := range x.m.entries {
+			if in, err := r.has(y.m, e.key); !in || err != nil {
+				return false, err
+			}
+		}
+		return true, nil
 	case *function:
 		y, ok := b.(*function)
 		return ok && x.def == y.def && same(x.self, y.self), nil

@@ -20,6 +20,8 @@ var filters = map[string]*builtin{
 	"truncate":    {name: "truncate", params: []param{{"length", integer(255)}, {"killwords", boolean(false)}, {"end", text("...")}, {"leeway", integer(5)}}, fn: doTruncate},
 	"wordcount":   {name: "wordcount", fn: doWordCount},
 	"urlencode":   {name: "urlencode", fn: doURLEncode},
+	"wordwrap":    {name: "wordwrap", params: []param{{"width", integer(79)}, {"break_long_words", boolean(true)}, {"wrapstring", None}, {"break_on_hyphens", boolean(true)}}, fn: doWordWrap},
+	"xmlattr":     {name: "xmlattr", params: []param{{"autospace", boolean(true)}}, fn: doXMLAttr},
 	"striptags":   {name: "striptags", fn: doStripTags},
 	"tojson":      {name: "tojson", params: []param{{"ensure_ascii", boolean(false)}, {"indent", None}, {"separators", None}, {"sort_keys", boolean(false)}}, fn: doToJSON},
 

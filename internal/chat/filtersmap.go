@@ -5,7 +5,7 @@ package chat
 func doMap(r *run, v Value, a args) (Value, error) {
 	each, err := mapper(a)
 	if err != nil {
-		return lazyError(err), nil
+		return lazyFault(v, err), nil
 	}
 	return r.lazy(v, func(r *run, x Value) (Value, bool, error) {
 		y, err := each(r, x)
@@ -50,7 +50,7 @@ func selectFilter(keep, byAttr bool) func(*run, Value, args) (Value, error) {
 		var g getter
 		if byAttr {
 			if len(rest) == 0 {
-				return lazyError(failf("Missing parameter for attribute name")), nil
+				return lazyFault(v, failf("Missing parameter for attribute name")), nil
 			}
 			var err error
 			if g, err = attrGetter(rest[0]); err != nil {
@@ -62,7 +62,7 @@ func selectFilter(keep, byAttr bool) func(*run, Value, args) (Value, error) {
 		if len(rest) > 0 {
 			name, ok := strOf(rest[0])
 			if !ok {
-				return lazyError(failf("No test named %s.", rest[0].pyType())), nil
+				return lazyFault(v, failf("No test named %s.", rest[0].pyType())), nil
 			}
 			pass = func(r *run, x Value) (bool, error) {
 				t, err := r.test(name, x, rest[1:], a.kw)
@@ -110,6 +110,15 @@ func (r *run) lazy(v Value, f func(r *run, x Value) (y Value, ok bool, err error
 			}
 		}
 	})}, nil
+}
+
+// lazyFault is lazyError for wrong arguments, which Jinja looks at only where v has
+// items.
+func lazyFault(v Value, err error) Value {
+	if !truth(v) {
+		return &generator{&sliceIter{}}
+	}
+	return lazyError(err)
 }
 
 // lazyError fails when it is walked, as a generator does in Python.

@@ -13,8 +13,8 @@ func doInt(r *run, v Value, a args) (Value, error) {
 	}
 	if s, ok := strOf(v); ok {
 		base, err := intOf(a.v[1])
-		if err != nil {
-			return nil, err
+		if err != nil { // int() fails, which the filter takes for no number
+			base = -1
 		}
 		if err := r.charge(min(len(s), maxIntDigits) * min(len(s), maxIntDigits) / 4096); err != nil {
 			return nil, err
@@ -158,7 +158,20 @@ func doRound(r *run, v Value, a args) (Value, error) {
 		}
 		return nil, failf("type %s doesn't define __round__ method", v.pyType())
 	}
+	method, _ := strOf(a.v[1])
+	if _, isNone := a.v[0].(none); isNone && method == "common" { // round to an integer
+		if n.kind != 'f' {
+			return normInt(n.big()), nil
+		}
+		if n.f-n.f != 0 {
+			return nil, failf("cannot convert float infinity or NaN to integer")
+		}
+		return truncFloat(math.RoundToEven(n.f)), nil
+	}
 	prec, err := intOf(a.v[0])
+	if b, ok := a.v[0].(bigint); ok && method == "common" { // as good as infinite
+		prec, err = int64(b.n.Sign())<<40, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +181,6 @@ func doRound(r *run, v Value, a args) (Value, error) {
 	if err := r.chargeInt(v); err != nil {
 		return nil, err
 	}
-	method, _ := strOf(a.v[1])
 	switch method {
 	case "common":
 		if n.kind != 'f' {

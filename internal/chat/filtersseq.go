@@ -64,7 +64,7 @@ func doFirst(r *run, v Value, _ args) (Value, error) {
 
 func doLast(r *run, v Value, _ args) (Value, error) {
 	switch x := v.(type) {
-	case *generator, *dictView, *loopState:
+	case *generator, *loopState:
 		return nil, failf("'%s' object is not reversible", v.pyType())
 	case text, markup:
 		s, _ := strOf(x)
@@ -237,6 +237,7 @@ func doSlice(r *run, v Value, a args) (Value, error) {
 		return nil, err
 	}
 	var cols []Value
+	all := len(items)
 	for i := int64(0); i < n; i++ {
 		k := int64(len(items)) / (n - i) // the first ones take what does not divide
 		if int64(len(items))%(n-i) != 0 {
@@ -246,12 +247,12 @@ func doSlice(r *run, v Value, a args) (Value, error) {
 		items = items[k:]
 		cols = append(cols, &list{col})
 	}
-	if _, isNone := a.v[1].(none); !isNone && len(cols) > 0 {
-		most := len(cols[0].(*list).items)
-		for _, c := range cols {
-			if l := c.(*list); len(l.items) < most {
-				l.items = append(l.items, a.v[1])
-			}
+	if _, isNone := a.v[1].(none); !isNone {
+		// Jinja fills whatever comes after the columns that took one more: all
+		// of them, where the items divide evenly.
+		for _, c := range cols[all%max(int(n), 1):] {
+			l := c.(*list)
+			l.items = append(l.items, a.v[1])
 		}
 	}
 	return &generator{&sliceIter{items: cols}}, nil

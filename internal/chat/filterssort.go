@@ -118,7 +118,11 @@ func doSort(r *run, v Value, a args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.sorted(items, truth(a.v[0]), func(it Value) (Value, error) {
+	reverse, err := flagOf(a.v[0])
+	if err != nil {
+		return nil, err
+	}
+	out, err := r.sorted(items, reverse, func(it Value) (Value, error) {
 		// A list even for one key, as in Python: lists look for equality first,
 		// so that what has no order, such as None, sorts beside its like.
 		if err := r.builtItems(len(getters)); err != nil {
@@ -155,7 +159,11 @@ func doDictSort(r *run, v Value, a args) (Value, error) {
 		return nil, err
 	}
 	g := getter{fold: !truth(a.v[0])}
-	out, err := r.sorted(items, truth(a.v[2]), func(it Value) (Value, error) {
+	reverse, err := flagOf(a.v[2])
+	if err != nil {
+		return nil, err
+	}
+	out, err := r.sorted(items, reverse, func(it Value) (Value, error) {
 		return g.of(r, it.(*tuple).items[at])
 	})
 	return &list{out}, err

@@ -13,12 +13,16 @@ type spec struct {
 	fill    string // one character
 	align   byte   // '<', '>', '^', '=' or 0
 	sign    byte   // '+', ' ' or 0
-	alt     bool   // "#"
-	group   byte   // ',' or '_' between thousands
-	width   int64
-	prec    int64 // -1: none
-	verb    byte  // 0: none given
-	percent bool  // in the manner of %: a precision pads integers
+	signed  bool   // a sign option is written, "-" included
+	aligned bool   // an alignment is written, and not only a 0 before the width
+	// noNegZero is "z": a float that rounds to nothing has no sign.
+	noNegZero bool
+	alt       bool // "#"
+	group     byte // ',' or '_' between thousands
+	width     int64
+	prec      int64 // -1: none
+	verb      byte  // 0: none given
+	percent   bool  // in the manner of %: a precision pads integers
 }
 
 const maxSpecNumber = 1 << 20 // width and precision beyond are a limit error
@@ -130,7 +134,7 @@ func groupDigits(s string, sep byte, base int) string {
 		size = 4
 	}
 	whole, frac := s, ""
-	if i := strings.IndexAny(s, ".e"); i >= 0 && base == 10 {
+	if i := strings.IndexAny(s, ".eE%"); i >= 0 && base == 10 {
 		whole, frac = s[:i], s[i:]
 	}
 	var b strings.Builder
@@ -150,12 +154,18 @@ func (r *run) formatFloat(f spec, x float64) (string, error) {
 	if err := r.charge(int(max(f.prec, 0))); err != nil {
 		return "", err
 	}
-	body := floatBody(f, math.Abs(x))
+	body := ""
 	if f.verb == '%' {
 		f.verb = 'f'
 		body = floatBody(f, math.Abs(x*100)) + "%"
+	} else {
+		body = floatBody(f, math.Abs(x))
 	}
-	sign := f.signOf(math.Signbit(x) && !math.IsNaN(x))
+	negative := math.Signbit(x) && !math.IsNaN(x)
+	if f.noNegZero && strings.Trim(strings.SplitN(body, "e", 2)[0], "0.%") == "" {
+		negative = false
+	}
+	sign := f.signOf(negative)
 	if isDec(body[0]) {
 		body = f.zeroGroups(sign, groupDigits(body, f.group, 10), 10)
 	} else if f.fill == "0" && f.align == '=' && f.percent {
@@ -175,21 +185,28 @@ func floatBody(f spec, x float64) string {
 		}
 		return s
 	case verb == 0 && prec < 0:
-		return reprFloat(x)
+		return withPoint(reprFloat(x), f.alt)
 	case prec < 0:
 		prec = 6
 	}
 	switch verb {
 	case 'f', 'F':
-		s := strconv.FormatFloat(x, 'f', prec, 64)
-		if f.alt && prec == 0 {
-			s += "."
-		}
-		return s
+		return withPoint(strconv.FormatFloat(x, 'f', prec, 64), f.alt)
 	case 'e', 'E':
-		return strconv.FormatFloat(x, verb, prec, 64)
+		return withPoint(strconv.FormatFloat(x, verb, prec, 64), f.alt)
 	}
 	return generalFloat(x, verb, max(prec, 1), f.alt)
+}
+
+// withPoint is the alternate form: digits without a point get one.
+func withPoint(s string, alt bool) string {
+	if !alt || strings.Contains(s, ".") {
+		return s
+	}
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		return s[:i] + "." + s[i:]
+	}
+	return s + "."
 }
 
 // generalFloat is C's %g: an exponent only for very small and large numbers,
@@ -209,13 +226,13 @@ func generalFloat(x float64, verb byte, prec int, alt bool) string {
 		return strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}
 	if exp < -4 || exp >= limit && !(verb == 0 && exp < prec-1) {
-		s := trim(e[:i]) + e[i:]
+		s := withPoint(trim(e[:i])+e[i:], alt)
 		if verb == 'G' {
 			s = strings.ToUpper(s)
 		}
 		return s
 	}
-	s := trim(strconv.FormatFloat(x, 'f', max(prec-1-exp, 0), 64))
+	s := withPoint(trim(strconv.FormatFloat(x, 'f', max(prec-1-exp, 0), 64)), alt)
 	if verb == 0 && !strings.Contains(s, ".") {
 		s += ".0"
 	}

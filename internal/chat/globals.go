@@ -3,8 +3,8 @@ package chat
 // globals are the functions a template can call without being given them.
 var globals = map[string]*builtin{
 	"range":     {name: "range", params: []param{{"start", nil}, {"stop", None}, {"step", integer(1)}}, posn: true, fn: doRange},
-	"dict":      {name: "dict", params: []param{{"mapping", none{}}}, posn: true, kwrest: true, fn: doDict},
-	"namespace": {name: "namespace", params: []param{{"mapping", none{}}}, posn: true, kwrest: true, fn: doNamespace},
+	"dict":      {name: "dict", params: []param{{"mapping", notGiven}}, posn: true, kwrest: true, fn: doDict},
+	"namespace": {name: "namespace", params: []param{{"mapping", notGiven}}, posn: true, kwrest: true, fn: doNamespace},
 	"cycler":    {name: "cycler", rest: true, fn: doCycler},
 	"joiner":    {name: "joiner", params: []param{{"sep", text(", ")}}, fn: doJoiner},
 
@@ -38,13 +38,19 @@ func orErr(v *rangeValue, err error) (Value, error) {
 	return v, nil
 }
 
+// notGiven is the default of an argument that may be anything.
+var notGiven = &undefined{}
+
 func doDict(r *run, _ Value, a args) (Value, error) {
 	if err := r.builtItems(8 + 4*len(a.kw)); err != nil {
 		return nil, err
 	}
 	m := NewMap(len(a.kw))
 	switch x := a.v[0].(type) {
-	case none:
+	case *undefined:
+		if x != notGiven {
+			return nil, x.fail()
+		}
 	case *Map:
 		if err := r.builtItems(4 * x.Len()); err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"fmt"
 	"iter"
 	"math"
 	"math/big"
@@ -159,6 +160,13 @@ func hashOf(v Value, depth int) (hashKey, error) {
 		return hashKey{kind: 'u'}, nil
 	case *tuple:
 		return hashTuple(x, depth)
+	case *rangeValue:
+		start, step := integer(x.start), integer(x.step)
+		return hashTuple(&tuple{items: []Value{text("range"), integer(x.n), start, step}}, depth)
+	case *function: // equal to itself alone, as the next ones are
+		return hashKey{kind: 'o', s: fmt.Sprintf("%p", x.def)}, nil
+	case *macro, *namespace, *loopState, *generator, *cycler, *joiner:
+		return hashKey{kind: 'o', s: fmt.Sprintf("%p", x)}, nil
 	}
 	return hashKey{}, failf("unhashable type: %s", reprString(v.pyType()))
 }

@@ -6,10 +6,11 @@ import (
 )
 
 var dictMethods = map[string]*builtin{
-	"get":    {name: "get", params: []param{{"key", nil}, {"default", None}}, posn: true, fn: dictGet},
-	"keys":   viewMethod("keys", viewKeys),
-	"values": viewMethod("values", viewValues),
-	"items":  viewMethod("items", viewItems),
+	"get":      {name: "get", params: []param{{"key", nil}, {"default", None}}, posn: true, fn: dictGet},
+	"keys":     viewMethod("keys", viewKeys),
+	"values":   viewMethod("values", viewValues),
+	"items":    viewMethod("items", viewItems),
+	"fromkeys": {name: "fromkeys", params: []param{{"iterable", nil}, {"value", None}}, posn: true, fn: dictFromKeys},
 	"copy": {name: "copy", fn: func(r *run, self Value, _ args) (Value, error) {
 		m := self.(*Map)
 		if err := r.builtItems(4 * m.Len()); err != nil {
@@ -100,6 +101,8 @@ func seqCount(r *run, self Value, a args) (Value, error) {
 }
 
 var intMethods = map[string]*builtin{
+	"as_integer_ratio": {name: "as_integer_ratio", fn: numRatio},
+	"conjugate":        {name: "conjugate", fn: numConjugate},
 	"bit_length": {name: "bit_length", fn: func(_ *run, self Value, _ args) (Value, error) {
 		n, _ := numOf(self)
 		return integer(n.big().BitLen()), nil
@@ -117,6 +120,8 @@ var intMethods = map[string]*builtin{
 }
 
 var floatMethods = map[string]*builtin{
+	"as_integer_ratio": {name: "as_integer_ratio", fn: numRatio},
+	"conjugate":        {name: "conjugate", fn: numConjugate},
 	"is_integer": {name: "is_integer", fn: func(_ *run, self Value, _ args) (Value, error) {
 		f := float64(self.(float))
 		return boolean(f == math.Trunc(f) && !math.IsInf(f, 0)), nil

@@ -62,6 +62,9 @@ var strMethods = map[string]*builtin{
 	"isupper":      caseMethod("isupper", unicode.IsUpper, unicode.IsLower),
 	"islower":      caseMethod("islower", unicode.IsLower, unicode.IsUpper),
 	"istitle":      {name: "istitle", fn: strIsTitle},
+	"isprintable":  {name: "isprintable", fn: strIsPrintable},
+	"translate":    {name: "translate", params: []param{{"table", nil}}, posn: true, fn: strTranslate},
+	"maketrans":    {name: "maketrans", params: []param{{"x", nil}, {"y", None}, {"z", None}}, posn: true, fn: strMakeTrans},
 	"isidentifier": {name: "isidentifier", fn: strIsIdentifier},
 }
 

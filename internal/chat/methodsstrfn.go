@@ -77,7 +77,11 @@ func strSplitLines(r *run, self Value, a args) (Value, error) {
 	if err := r.builtItems(strings.Count(s, "\n")); err != nil {
 		return nil, err
 	}
-	return r.texts(self, splitLines(s, truth(a.v[0])))
+	keep, err := flagOf(a.v[0])
+	if err != nil {
+		return nil, err
+	}
+	return r.texts(self, splitLines(s, keep))
 }
 
 func partitionMethod(find func(s, sep string) int, right bool) func(*run, Value, args) (Value, error) {

@@ -109,6 +109,12 @@ func intOf(v Value) (int64, error) {
 	return 0, failf("'%s' object cannot be interpreted as an integer", v.pyType())
 }
 
+// flagOf unpacks a flag that Python takes as an integer, and only as one.
+func flagOf(v Value) (bool, error) {
+	n, err := intOf(v)
+	return n != 0, err
+}
+
 // compareNum orders two numbers exactly; ok is false where one is NaN.
 func compareNum(a, b number) (c int, ok bool) {
 	switch {

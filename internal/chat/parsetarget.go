@@ -29,7 +29,8 @@ func (p *parser) target(end string, attrs bool) (target, error) {
 }
 
 // targetList parses targets with commas between; n is how many there were. As
-// with values, only a comma makes a tuple: (a,) is one and (a) is none.
+// with values, only a comma makes a tuple: (a,) is one and (a) is none. Unlike with
+// values, nothing may follow the last comma without parentheses.
 func (p *parser) targetList(end string, attrs bool) (t target, n int, err error) {
 	if err := p.deeper(); err != nil {
 		return nil, 0, err
@@ -37,7 +38,7 @@ func (p *parser) targetList(end string, attrs bool) (t target, n int, err error)
 	defer p.shallower(1)
 	var parts []target
 	tuple := false
-	for !p.isName(end) && !p.is(")") && !p.is("=") && !p.is(tokBlockEnd) {
+	for !p.is(")") && (tuple || !p.isName(end) && !p.is("=") && !p.is(tokBlockEnd)) {
 		one, err := p.oneTarget(attrs)
 		if err != nil {
 			return nil, 0, err

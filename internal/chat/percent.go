@@ -200,6 +200,9 @@ func (p *percenter) format(f spec, verb byte, v Value) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		if verb == 'c' {
+			f.prec = -1
+		}
 		return p.r.formatText(f, s)
 	case 'd', 'i', 'u', 'x', 'X', 'o':
 		n, ok := numOf(v)

@@ -5,7 +5,6 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -58,9 +57,27 @@ func scalarRepr(v Value) string {
 
 // printer builds a repr. Its size is bounded by the memory the run has left.
 type printer struct {
-	r *run
-	b []byte
+	r    *run
+	b    []byte
+	open []any // lists and dicts that are being printed: a namespace can hold itself
 }
+
+// enter begins a list or dict; one that is being printed already gives only short.
+func (p *printer) enter(v any, short string) (ok bool, err error) {
+	if err := p.r.charge(len(p.open) / 8); err != nil {
+		return false, err
+	}
+	for _, o := range p.open {
+		if o == v {
+			p.b = append(p.b, short...)
+			return false, nil
+		}
+	}
+	p.open = append(p.open, v)
+	return true, nil
+}
+
+func (p *printer) leave() { p.open = p.open[:len(p.open)-1] }
 
 func (p *printer) value(v Value, depth int) error {
 	if depth > maxDataDepth {
@@ -90,6 +107,10 @@ func (p *printer) value(v Value, depth int) error {
 		p.b = append(p.b, ')')
 		return err
 	case *list:
+		if ok, err := p.enter(x, "[...]"); !ok {
+			return err
+		}
+		defer p.leave()
 		return p.seq("[", x.items, "]", depth)
 	case *tuple:
 		if len(x.items) == 1 {
@@ -114,6 +135,14 @@ func (p *printer) value(v Value, depth int) error {
 		p.b = append(p.b, x.repr()...)
 	case *undefined:
 		p.b = append(p.b, "Undefined"...)
+	case *function:
+		if s, ok := x.self.(markup); ok { // the one method that prints no address
+			p.b = append(p.b, "<bound method Markup."+x.def.name+" of "...)
+			err := p.value(s, depth+1)
+			p.b = append(p.b, '>')
+			return err
+		}
+		p.b = append(p.b, "<"+v.pyType()+" object>"...)
 	case *macro:
 		p.b = append(p.b, "<Macro "+reprString(x.def.name)+">"...)
 	case *loopState:
@@ -150,6 +179,10 @@ func (p *printer) seq(open string, items []Value, end string, depth int) error {
 }
 
 func (p *printer) dict(m *Map, depth int) error {
+	if ok, err := p.enter(m, "{...}"); !ok {
+		return err
+	}
+	defer p.leave()
 	p.b = append(p.b, '{')
 	for i, e := range m.entries {
 		if i > 0 {
@@ -222,7 +255,7 @@ func appendReprString(b []byte, s string) []byte {
 			b = append(b, `\r`...)
 		case c == '\t':
 			b = append(b, `\t`...)
-		case unicode.IsPrint(c):
+		case isPrintable(c):
 			b = append(b, s[i:i+n]...)
 		case c < 0x100:
 			b = appendHex(append(b, `\x`...), c, 2)

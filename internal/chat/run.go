@@ -14,6 +14,10 @@ type run struct {
 	depth  int // calls active
 	height int // AST levels active, over all calls
 
+	// The first value that is no string in the text, and where it would stand.
+	unjoined   error
+	unjoinedAt int
+
 	names []Value // values of the names that the context gives, nil where it gives none
 	lib   *library
 	now   time.Time
@@ -115,8 +119,39 @@ func (r *run) writeValue(v Value) error {
 	return r.write(s)
 }
 
+// writeText prints what a filter or call block made: Jinja turns only the values of
+// print statements into text, and fails on others.
+func (r *run) writeText(v Value) error {
+	s, ok := strOf(v)
+	if !ok && r.unjoined == nil {
+		r.unjoined = failf("sequence item: expected str instance, %s found", v.pyType())
+		r.unjoinedAt = len(r.out)
+	}
+	return r.write(s)
+}
+
+// joined is the fault of something that is no string in the text from start on: Jinja
+// finds out when it joins the pieces.
+func (r *run) joined(start int) error {
+	if r.unjoined == nil || r.unjoinedAt < start {
+		return nil
+	}
+	return r.unjoined
+}
+
+// drop takes back what was written since start.
+func (r *run) drop(start int) {
+	r.out = r.out[:start]
+	if r.joined(start) != nil {
+		r.unjoined = nil
+	}
+}
+
 // capture cuts off what was written since start and returns it as a value.
 func (r *run) capture(start int) (Value, error) {
+	if err := r.joined(start); err != nil {
+		return nil, err
+	}
 	if err := r.built(len(r.out) - start); err != nil {
 		return nil, err
 	}

@@ -153,6 +153,19 @@ func (s *scope) visit(e expr) {
 	e.each(s.visit)
 }
 
+// unknown is a name that e reads and no frame has noted, "": there is none.
+func (s *scope) unknown(e expr) (name string) {
+	if n, ok := e.(*nameExpr); ok && s.find(n.name) == nil {
+		return n.name
+	}
+	e.each(func(p expr) {
+		if name == "" {
+			name = s.unknown(p)
+		}
+	})
+	return name
+}
+
 // ref is how code in this frame reaches a variable.
 func (s *scope) ref(name string) slotRef {
 	v := s.find(name)

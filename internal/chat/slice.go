@@ -44,6 +44,25 @@ func (b sliceBounds) resolve(n int64) (first, count, step int64, err error) {
 	return first, count, step, nil
 }
 
+// last is where the slice ends, as Python cuts the written stop to the sequence.
+func (b sliceBounds) last(n, step int64) int64 {
+	lo, hi := int64(0), n
+	if step < 0 {
+		lo, hi = -1, n-1
+	}
+	if b.stop == nil {
+		if step < 0 {
+			return lo
+		}
+		return hi
+	}
+	i := *b.stop
+	if i < 0 {
+		i += n
+	}
+	return min(max(i, lo), hi)
+}
+
 // slice is obj[start:stop:step].
 func (r *run) slice(obj Value, b sliceBounds) (Value, error) {
 	if u, ok := obj.(*undefined); ok {
@@ -65,8 +84,8 @@ func (r *run) slice(obj Value, b sliceBounds) (Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		start := x.start + first*x.step
-		return &rangeValue{start, start + count*step*x.step, step * x.step, int(count)}, nil
+		stop := b.last(int64(x.n), step)
+		return &rangeValue{x.start + first*x.step, x.start + stop*x.step, step * x.step, int(count)}, nil
 	}
 	if _, ok := obj.(*Map); ok {
 		return nil, failf("unhashable type: 'slice'")

@@ -70,7 +70,7 @@ func (b block) capture(r *run) (Value, ctl, error) {
 		return nil, c, err
 	}
 	if c != ctlNone { // a break out of a capture drops what was captured
-		r.out = r.out[:start]
+		r.drop(start)
 		return nil, c, nil
 	}
 	v, err := r.capture(start)

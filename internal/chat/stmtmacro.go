@@ -31,7 +31,7 @@ func (s *callStmt) exec(r *run) (ctl, error) {
 	if err != nil {
 		return ctlNone, err
 	}
-	return ctlNone, r.writeValue(v)
+	return ctlNone, r.writeText(v)
 }
 
 func (s *callStmt) symbols(sc *scope) { sc.visit(s.call) }

@@ -56,13 +56,14 @@ func (s *setBlockStmt) symbols(sc *scope) { s.to.symbols(sc, false) }
 func (s *setBlockStmt) bind(b *binder, sc *scope, _ bool) error {
 	in := sc.inner()
 	s.body.symbols(in)
-	if s.filter != nil {
-		in.visit(s.filter)
-	}
 	if err := s.body.bind(b, in, false); err != nil {
 		return err
 	}
 	if s.filter != nil {
+		// Jinja does not look here for names, and fails on those it met nowhere else.
+		if name := in.unknown(s.filter); name != "" {
+			return &SyntaxError{s.line(), "the filter of a set block reads " + reprString(name) + ", which nothing around it does"}
+		}
 		if err := b.expr(s.filter, in, false); err != nil {
 			return err
 		}
@@ -89,7 +90,7 @@ func (s *filterStmt) exec(r *run) (ctl, error) {
 	if v, err = applyBlock(r, s.filter, v); err != nil {
 		return ctlNone, err
 	}
-	return ctlNone, r.writeValue(v)
+	return ctlNone, r.writeText(v)
 }
 
 func (s *filterStmt) symbols(sc *scope) { sc.visit(s.filter) }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // timeField is one conversion of strftime: either a number with its usual
@@ -33,7 +34,6 @@ var timeFields = map[byte]timeField{
 	'l': {num: hour12, width: 2, pad: ' '},
 	'M': {num: time.Time.Minute, width: 2, pad: '0'},
 	'S': {num: time.Time.Second, width: 2, pad: '0'},
-	'f': {num: func(t time.Time) int { return t.Nanosecond() / 1000 }, width: 6, pad: '0'},
 	'j': {num: time.Time.YearDay, width: 3, pad: '0'},
 	'y': {num: func(t time.Time) int { return t.Year() % 100 }, width: 2, pad: '0'},
 	'C': {num: func(t time.Time) int { return t.Year() / 100 }, width: 2, pad: '0'},
@@ -69,55 +69,139 @@ var timeFields = map[byte]timeField{
 
 func hour12(t time.Time) int { return (t.Hour()+11)%12 + 1 }
 
-// strftime formats t as C's function does on Linux: with its flags ("-" no
-// padding, "_" spaces, "0" zeros, "^" upper case); what it does not know stays.
+// strftime formats t as C's function does on Linux: with its flags ("-" no padding,
+// "_" spaces, "0" zeros, "^" upper case, "#" the other case), a width, and the
+// modifiers E and O, which change nothing in the C locale. What it does not know
+// stays as it is, padded all the same.
 func strftime(r *run, t time.Time, format string) (string, error) {
 	if err := r.built(8 * len(format)); err != nil {
 		return "", err
 	}
+	format = pythonFields(t, format)
 	var b strings.Builder
-	for i := 0; i < len(format); i++ {
+	for i := 0; i < len(format); {
 		if format[i] != '%' {
 			b.WriteByte(format[i])
+			i++
 			continue
 		}
-		start := i
-		pad, upper := byte(0), false
-		for i++; i < len(format) && strings.IndexByte("-_0^#", format[i]) >= 0; i++ {
-			if format[i] == '^' || format[i] == '#' {
-				upper = true
-			} else {
-				pad = format[i]
-			}
+		c, n := conversionAt(format[i:])
+		if c.width > maxSpecNumber {
+			return "", &LimitError{"characters of width in a format", maxSpecNumber}
 		}
-		if i == len(format) {
-			b.WriteString(format[start:])
-			break
+		if err := r.built(c.width); err != nil {
+			return "", err
 		}
-		f, ok := timeFields[format[i]]
-		switch {
-		case !ok:
-			b.WriteString(format[start : i+1])
-		case f.text != nil && upper:
-			b.WriteString(strings.ToUpper(f.text(t)))
-		case f.text != nil:
-			b.WriteString(f.text(t))
-		default:
-			b.WriteString(f.format(t, pad))
-		}
+		b.WriteString(c.format(t, format[i:i+n]))
+		i += n
 	}
 	return b.String(), nil
 }
 
-func (f timeField) format(t time.Time, pad byte) string {
-	if pad == 0 {
-		pad = f.pad
+// pythonFields puts in the conversions that Python does itself, before C sees the
+// format: those without flags, as a time without a zone has them.
+func pythonFields(t time.Time, format string) string {
+	own := map[byte]string{'f': fmt.Sprintf("%06d", t.Nanosecond()/1000), 'z': "", 'Z': ""}
+	var b strings.Builder
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' || i+1 == len(format) {
+			b.WriteByte(format[i])
+			continue
+		}
+		i++
+		if s, ok := own[format[i]]; ok {
+			b.WriteString(s)
+		} else {
+			b.WriteString(format[i-1 : i+1])
+		}
 	}
-	switch pad {
+	return b.String()
+}
+
+// timeConversion is one conversion as it is written.
+type timeConversion struct {
+	pad      byte // flag: '-', '_', '0', or 0
+	upper    bool
+	swap     bool
+	width    int // 0: none
+	modifier byte
+	verb     byte // 0: the format ends before it
+}
+
+// conversionAt reads the conversion that s begins with, and its length.
+func conversionAt(s string) (c timeConversion, n int) {
+	n = 1
+	for ; n < len(s) && strings.IndexByte("-_0^#", s[n]) >= 0; n++ {
+		switch s[n] {
+		case '^':
+			c.upper = true
+		case '#':
+			c.swap = true
+		default:
+			c.pad = s[n]
+		}
+	}
+	for ; n < len(s) && isDec(s[n]); n++ {
+		c.width = min(c.width*10+int(s[n]-'0'), maxSpecNumber+1)
+	}
+	if n < len(s) && (s[n] == 'E' || s[n] == 'O') {
+		c.modifier = s[n]
+		n++
+	}
+	if n < len(s) {
+		_, size := utf8.DecodeRuneInString(s[n:])
+		c.verb = s[n]
+		n += size
+	}
+	return c, n
+}
+
+// modified are the verbs that each modifier may stand before, in C's library.
+var modified = map[byte]string{'E': "cnprstuxyzCPRTXYZ%", 'O': "bdeghjklmnprstuwyzBCGHIMPRSTUVWZ%"}
+
+func (c timeConversion) format(t time.Time, written string) string {
+	f, ok := timeFields[c.verb]
+	switch {
+	case !ok, c.modifier != 0 && strings.IndexByte(modified[c.modifier], c.verb) < 0:
+		if c.upper {
+			written = strings.ToUpper(written)
+		}
+		return c.padText(written)
+	case c.verb == 'z':
+		return "" // whatever its width
+	case f.num != nil:
+		return c.number(f, f.num(t))
+	}
+	s := f.text(t)
+	switch {
+	case c.swap && c.verb == 'p':
+		s = strings.ToLower(s)
+	case c.upper && c.verb != 'P', c.swap && strings.IndexByte("aAbBh", c.verb) >= 0:
+		s = strings.ToUpper(s)
+	}
+	return c.padText(s)
+}
+
+// padText fills text up to the width: with zeros only where they are asked for.
+func (c timeConversion) padText(s string) string {
+	fill := " "
+	if c.pad == '0' {
+		fill = "0"
+	}
+	return strings.Repeat(fill, max(0, c.width-runeCount(s))) + s
+}
+
+// number writes n with the field's own width and padding, where none is written.
+func (c timeConversion) number(f timeField, n int) string {
+	s := strconv.Itoa(n)
+	width, fill := max(c.width, f.width), string(f.pad)
+	switch c.pad {
 	case '-':
-		return strconv.Itoa(f.num(t))
-	case '_', ' ':
-		return fmt.Sprintf("%*d", f.width, f.num(t))
+		width, fill = c.width, " "
+	case '_':
+		fill = " "
+	case '0':
+		fill = "0"
 	}
-	return fmt.Sprintf("%0*d", f.width, f.num(t))
+	return strings.Repeat(fill, max(0, width-len(s))) + s
 }

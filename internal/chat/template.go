@@ -104,5 +104,8 @@ func (t *Template) Render(ctx *Map, opt Options) (out string, err error) {
 	if _, err := t.body.exec(r); err != nil {
 		return "", err
 	}
+	if err := r.joined(0); err != nil {
+		return "", err
+	}
 	return string(r.out), nil
 }

@@ -32,14 +32,8 @@ var tests = map[string]*builtin{
 		}
 		return boolean(same(v, a.v[0]) && v.pyType() == a.v[0].pyType()), nil
 	}},
-	"filter": {name: "filter", fn: func(r *run, v Value, _ args) (Value, error) {
-		s, ok := strOf(v)
-		return boolean(ok && r.lib.filters[s] != nil), nil
-	}},
-	"test": {name: "test", fn: func(r *run, v Value, _ args) (Value, error) {
-		s, ok := strOf(v)
-		return boolean(ok && r.lib.tests[s] != nil), nil
-	}},
+	"filter": namedTest("filter", func(r *run, s string) bool { return r.lib.filters[s] != nil }),
+	"test":   namedTest("test", func(r *run, s string) bool { return r.lib.tests[s] != nil }),
 
 	"in": compareTest("in"),
 	"==": compareTest("=="), "eq": compareTest("=="), "equalto": compareTest("=="),
@@ -52,6 +46,17 @@ var tests = map[string]*builtin{
 
 func check(name string, f func(Value) bool) *builtin {
 	return &builtin{name: name, fn: func(_ *run, v Value, _ args) (Value, error) { return boolean(f(v)), nil }}
+}
+
+// namedTest asks whether a name is in a table; what could be no key is an error.
+func namedTest(name string, has func(r *run, s string) bool) *builtin {
+	return &builtin{name: name, fn: func(r *run, v Value, _ args) (Value, error) {
+		if _, err := r.hash(v); err != nil {
+			return nil, err
+		}
+		s, ok := strOf(v)
+		return boolean(ok && has(r, s)), nil
+	}}
 }
 
 func compareTest(op string) *builtin {

@@ -10,6 +10,7 @@ import (
 // doToJSON is json.dumps as transformers calls it.
 func doToJSON(r *run, v Value, a args) (Value, error) {
 	w := jsonWriter{r: r, ascii: truth(a.v[0]), sort: truth(a.v[3]), item: ", ", key: ": "}
+	var fault error
 	if _, isNone := a.v[1].(none); !isNone {
 		w.pretty = true
 		w.item = ","
@@ -17,7 +18,9 @@ func doToJSON(r *run, v Value, a args) (Value, error) {
 			w.indent = s
 		} else {
 			n, err := intOf(a.v[1])
-			if err != nil {
+			if _, isFloat := a.v[1].(float); isFloat || isBig(a.v[1]) {
+				fault = failf("can't multiply sequence by non-int of type '%s'", a.v[1].pyType())
+			} else if err != nil {
 				return nil, err
 			}
 			if n > 0 {
@@ -34,11 +37,15 @@ func doToJSON(r *run, v Value, a args) (Value, error) {
 			return nil, err
 		}
 		if w.item, err = needStr(seps[0]); err != nil {
-			return nil, err
+			fault = err
 		}
 		if w.key, err = needStr(seps[1]); err != nil {
-			return nil, err
+			fault = err
 		}
+	}
+	// A string is printed without a look at indent and separators.
+	if _, isStr := strOf(v); fault != nil && !isStr {
+		return nil, fault
 	}
 	if err := w.value(v, 0); err != nil {
 		return nil, err
@@ -60,6 +67,8 @@ type jsonWriter struct {
 	indent    string // of one level, where pretty
 	item, key string // separators
 }
+
+func isBig(v Value) bool { _, ok := v.(bigint); return ok }
 
 // room checks that n more bytes fit.
 func (w *jsonWriter) room(n int) error {
@@ -257,7 +266,7 @@ func (w *jsonWriter) str(s string) error {
 		if c >= utf8.RuneSelf && w.ascii {
 			c, n = utf8.DecodeRuneInString(s[i:])
 		}
-		plain := c >= 0x20 && c != '"' && c != '\\' && (c < utf8.RuneSelf || !w.ascii)
+		plain := c >= 0x20 && c != '"' && c != '\\' && (c < 0x7f || !w.ascii)
 		if !plain {
 			w.b = append(w.b, s[done:i]...)
 			w.b = appendJSONEscape(w.b, c)
