@@ -238,6 +238,9 @@ func FuzzConfig(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(good)
+	for _, config := range hf.ConfigSeeds() {
+		f.Add(config)
+	}
 	f.Add([]byte(`{"architectures":["LlamaForCausalLM"],"rope_scaling":{"rope_type":"llama3","factor":8,"low_freq_factor":1,"high_freq_factor":4,"original_max_position_embeddings":64}}`))
 	f.Fuzz(func(t *testing.T, config []byte) {
 		files := small().fs(t)

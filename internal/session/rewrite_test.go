@@ -52,6 +52,18 @@ func logits(t *testing.T, path string, tokens []int32) []uint32 {
 	})
 }
 
+var references = map[string][]uint32{} // of golden files, by path
+
+// reference is logits of a golden file, with the tokens that goldenModel gives, computed
+// once.
+func reference(t *testing.T, path string, tokens []int32) []uint32 {
+	t.Helper()
+	if references[path] == nil {
+		references[path] = logits(t, path, tokens)
+	}
+	return references[path]
+}
+
 // logitsOf are those of an open file.
 func logitsOf(t *testing.T, f *gguf.File, tokens []int32) []uint32 {
 	t.Helper()
