@@ -192,6 +192,14 @@ func TestRefusedExperts(t *testing.T) {
 		"its groups by the best":     {smallDeepSeek, func(f *folder) { v2(f); f.config["topk_method"] = "group_limited_greedy" }, "topk_method"},
 		"its weights made to sum":    {smallDeepSeek, func(f *folder) { v2(f); f.config["norm_topk_prob"] = true }, "norm_topk_prob"},
 
+		"a vector in FP8": {smallGranite, func(f *folder) {
+			const norm = "model.layers.0.input_layernorm.weight"
+			f.types[norm], f.tensors[norm+"_scale"] = "F8_E4M3", []int{1}
+		}, "matrices"},
+		"scales of other experts": {smallGranite, func(f *folder) {
+			const down = "model.layers.0.block_sparse_moe.output_linear.weight"
+			f.types[down], f.tensors[down+"_scale"] = "F8_E4M3", []int{3, 1, 1}
+		}, "output_linear"},
 		"gate without up":     {smallGranite, shape("model.layers.0.block_sparse_moe.input_linear.weight", 2, 63, 64), "63 rows"},
 		"experts in a line":   {smallGranite, shape("model.layers.0.block_sparse_moe.input_linear.weight", 128), "input_linear"},
 		"a shared one less":   {smallGranite, shape("model.layers.0.shared_mlp.output_linear.weight"), "ffn_down_shexp"},

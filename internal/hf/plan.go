@@ -132,8 +132,7 @@ func (w *weights) find(set *safetensors.Set, theirs string) (p part, err error) 
 		}
 	}
 	if p.set = set; err == nil && src.Type == safetensors.F8E4M3 {
-		cols := p.shape[len(p.shape)-1]
-		p.scale, err = readScale(set, theirs, int(src.Elems())/cols, cols, w.config)
+		p.scale, err = readScale(set, theirs, p.shape, w.config)
 	}
 	return p, err
 }

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -129,6 +130,62 @@ func TestFolderF8Codes(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "NaN") || !strings.Contains(err.Error(), "ffn_gate_exps") {
 		t.Errorf("no number as Q8_0: %v", err)
 	}
+}
+
+// TestFolderF8Stacks: all experts of a kind in one FP8 tensor are their products in F32,
+// with scales of every kind; a matrix' blocks end with it.
+func TestFolderF8Stacks(t *testing.T) {
+	f, _, tokens := openGolden(t, "granitemoe")
+	for kind, scales := range map[string]func(rows, cols int) (shape []uint64, at func(e, r, c int) int){
+		"one": func(int, int) ([]uint64, func(e, r, c int) int) {
+			return []uint64{}, func(int, int, int) int { return 0 }
+		},
+		"matrices": func(int, int) ([]uint64, func(e, r, c int) int) {
+			return []uint64{8, 1, 1}, func(e, _, _ int) int { return e }
+		},
+		"rows": func(rows, _ int) ([]uint64, func(e, r, c int) int) {
+			return []uint64{8, uint64(rows), 1}, func(e, r, _ int) int { return e*rows + r }
+		},
+		"blocks": func(rows, cols int) ([]uint64, func(e, r, c int) int) {
+			down, across := (rows+23)/24, (cols+39)/40
+			return []uint64{8, uint64(down), uint64(across)}, func(e, r, c int) int { return (e*down+r/24)*across + c/40 }
+		},
+	} {
+		tensors, config := graniteMoE(newRefolder(t, f), "GraniteMoeSharedForCausalLM")
+		config["quantization_config"] = map[string]any{"quant_method": "fp8", "weight_block_size": []int{24, 40}}
+		plain, coded := maps.Clone(tensors), maps.Clone(tensors)
+		for name, x := range tensors {
+			if len(x.shape) != 3 {
+				continue
+			}
+			rows, cols := int(x.shape[1]), int(x.shape[2])
+			shape, at := scales(rows, cols)
+			factors := make([]float32, product(shape))
+			for i := range factors {
+				factors[i] = 0.0003 + 0.00009*float32(i%7)
+			}
+			codes, values := make([]byte, 8*rows*cols), make([]float32, 8*rows*cols)
+			for i := range codes {
+				if codes[i] = byte(i*41 + i/256); codes[i]&0x7f == 0x7f {
+					codes[i] = 1
+				}
+				values[i] = float32(f8Value(codes[i])) * factors[at(i/cols/rows, i/cols%rows, i%cols)]
+			}
+			_, b := encoded(quant.F32)("", factors)
+			coded[name], coded[name+"_scale"] = theirs{"F8_E4M3", x.shape, codes}, theirs{"F32", shape, b}
+			_, b = encoded(quant.F32)("", values)
+			plain[name] = theirs{"F32", x.shape, b}
+		}
+		sameBits(t, kind, logits(t, writeFolder(t, coded, config, 2), tokens), logits(t, writeFolder(t, plain, config, 1), tokens))
+	}
+}
+
+func product(shape []uint64) uint64 {
+	n := uint64(1)
+	for _, d := range shape {
+		n *= d
+	}
+	return n
 }
 
 func boolsOf(n int) []bool {
