@@ -127,7 +127,7 @@ func (c *Card) choose(device Device, s model.Spec, r *room, o Options, from orig
 		}
 		add("threads", fmt.Sprint(d.Threads()), why)
 	}
-	add("weights", from.weights, from.weightsWhy)
+	add("formats", from.weights, from.weightsWhy)
 	add("context", fmt.Sprint(c.Context), c.ContextWhy)
 	if s.Rope != "" {
 		add("rotation", s.Rope, s.RopeWhy)

@@ -31,7 +31,11 @@ func (c Card) String() string {
 		dims += fmt.Sprintf(", windows of %d", d.Window)
 	}
 	line("sizes", "%s", dims)
-	line("context", "%d tokens (%s); the file's is %d", c.Context, c.ContextWhy, c.FileContext)
+	context := fmt.Sprintf("%d tokens (%s)", c.Context, c.ContextWhy)
+	if c.Context != c.FileContext {
+		context += fmt.Sprintf("; the file's is %d", c.FileContext)
+	}
+	line("context", "%s", context)
 	text := "no tokenizer: requests bring tokens"
 	if c.Tokenizer != "" {
 		text = c.Tokenizer
@@ -55,6 +59,9 @@ func (c Card) String() string {
 	line("memory", "weights %s, KV cache %s, scratch %s", size(c.Memory.Weights), size(c.Memory.KV), size(c.Memory.Scratch))
 	line("KV cache", "%d pages of %d tokens, %s a token%s", c.KV.Pages, c.KV.PageTokens, size(c.KV.PerToken), c.KV.groups())
 	for _, x := range c.Choices {
+		if x.What == "context" {
+			continue // that has its line
+		}
 		line(x.What, "%s: %s", x.Choice, x.Why)
 	}
 	for _, n := range c.Notes {

@@ -58,6 +58,7 @@ func run(ctx context.Context, c *config, out io.Writer) error {
 	api.set(paddock.NewHandlerWith(eng, paddock.HandlerOptions{Key: c.key, RequireKey: true, BehindProxy: len(c.proxies) > 0, Names: names}))
 
 	url := "http://" + listener.Addr().String()
+	fmt.Fprintln(out, eng.Model()) // its lines, and an empty one
 	fmt.Fprintf(out, "paddock serves %s on %s\n\ntry:\n  %s\n", names[0], url, tryLine(url, names[0], eng))
 
 	select {

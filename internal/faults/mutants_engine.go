@@ -2,6 +2,12 @@ package main
 
 // engineMutants are faults of what the engine and the scheduler count and stamp.
 var engineMutants = []mutant{
+	{"OpenKeepsWeights", "the weights of a model whose opening fails later on are never given back",
+		"engine/open.go", "\te.release = append(e.release, loaded.Close)\n", "",
+		"engine", "TestOpenFreesAfterFaults"},
+	{"MemoryWithoutWeights", "what does not fit beside the weights is found out when they are loaded, by running out of memory",
+		"engine/room.go", "if r.known && needed.Needed() > r.available {", "if r.known && needed.Needed()-needed.Weights > r.available {",
+		"engine", "TestMemory"},
 	{"VLLM29928", "gauges are renewed by steps only: after all requests were aborted the old load stays",
 		"engine/books.go", "\tb := l.pub.next()\n\tst := l.sched.Stats()\n",
 		"\tst := l.sched.Stats()\n\tif st.Admitted > 0 && st.Running+st.Waiting == 0 {\n\t\treturn\n\t}\n\tb := l.pub.next()\n",

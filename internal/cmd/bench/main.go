@@ -6,7 +6,11 @@
 // With -metrics it measures what watching costs instead: recording a token and a
 // finished request, with one and two goroutines, and the CPU time of a scrape.
 //
+// With -resident it makes a model of each golden architecture's shape, and has a process
+// of its own open, use and close it: what is resident afterwards may be 5 % more than before.
+//
 //	bench -metrics [-r 3] [-json]
+//	bench -resident all|NAME,… [-type Q8_0] [-threads T] [-json]
 //	bench -model P | -synth SHAPE:TYPE [-o FILE] [-threads T] [-p 512] [-n 128] [-depth 0,1024] [-batch 1,8] [-r 3] [-json]
 package main
 
@@ -43,6 +47,8 @@ type config struct {
 	json         bool
 	metrics      bool
 	synth, out   string
+	resident     string
+	child, typ   string
 	depth, batch string
 }
 
@@ -60,8 +66,17 @@ func run(args []string, w io.Writer) error {
 	f.IntVar(&c.repeat, "r", 3, "repetitions")
 	f.BoolVar(&c.json, "json", false, "one JSON object a line")
 	f.BoolVar(&c.metrics, "metrics", false, "measure what recording and scraping metrics cost; no model is used")
+	f.StringVar(&c.resident, "resident", "", "measure what stays in memory after Close, of shapes with a comma between, or of all golden ones")
+	f.StringVar(&c.typ, "type", "Q8_0", "with -resident: the type of the files")
+	f.StringVar(&c.child, "resident-child", "", "for -resident's own processes")
 	if err := f.Parse(args); err != nil {
 		return err
+	}
+	switch {
+	case c.child != "":
+		return residentChild(c.child, c.threads, w)
+	case c.resident != "":
+		return measureResident(c.resident, c.typ, c.threads, func(v any) error { return c.print(w, v) }, w, c.json)
 	}
 	if c.metrics {
 		return measureMetrics(c.repeat, func(v any) error { return c.print(w, v) })
