@@ -5,7 +5,7 @@ import "strings"
 // byteLevel is byte-level BPE as GPT-2 brought it: words are bytes, and a
 // vocabulary spells each byte as one printable character.
 type byteLevel struct {
-	stages []scanner
+	stages []stage
 	bytes  [256]int32        // token of each byte, or -1
 	pairs  map[uint64]ranked // left<<32|right
 	space  bool              // one goes before text that begins with none
@@ -89,10 +89,10 @@ func byteLevelOf(v *Vocab) (*preTokenizer, *byteLevel, error) {
 		return nil, nil, unsupported("Rules.Split", "ByteLevel", "add_prefix_space after another pre-tokenizer")
 	}
 	if last.Flag {
-		row.stages = append(row.stages, gpt2Words)
+		row.stages = append(row.stages, stage{scan: gpt2Words})
 	}
 	if len(row.stages) == 0 {
-		row.stages = []scanner{func(s string) int { return len(s) }}
+		row.stages = byScan(func(s string) int { return len(s) })
 	}
 	if len(row.stages) > maxStages {
 		return nil, nil, unsupported("Rules.Split", "", "%d stages, at most %d", len(row.stages), maxStages)
@@ -179,8 +179,8 @@ func (b *byteLevel) encode(dst []int32, text string, _ bool, m *merger) []int32 
 	if b.space && text[0] != ' ' {
 		text = " " + text
 	}
-	p := pieces{stages: b.stages}
-	p.rest[0] = text
+	p := pieces{stages: b.stages, work: &m.patterns[0]}
+	p.begin(text)
 	for {
 		word := p.next()
 		if word == "" {

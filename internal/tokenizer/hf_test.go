@@ -83,17 +83,17 @@ func TestRulesRefuse(t *testing.T) {
 			v.Rules.Normalize = slices.Repeat([]Step{{Type: "Replace", Pattern: "a", Content: "aa"}}, 11)
 		}, ErrVocab, "grow 2048 times"},
 		{"growth of decoding", "chars", func(v *Vocab) { v.Rules.Decode = []Step{{Type: "Replace", Pattern: "a", Content: long}} }, ErrVocab, "grow"},
-		{"pattern", "bytes", func(v *Vocab) { v.Rules.Split[0].Pattern = "(a+)+$" }, ErrUnsupported, `"(a+)+$"`},
-		{"behavior", "bytes", func(v *Vocab) { v.Rules.Split[0].Behavior = "Removed" }, ErrUnsupported, `"Removed"`},
+		{"pattern", "bytes", func(v *Vocab) { v.Rules.Split[0].Pattern = "(a*)+$" }, ErrUnsupported, `"(a*)+$"`},
+		{"looking back", "bytes", func(v *Vocab) { v.Rules.Split[0].Pattern = `(a)\1` }, ErrUnsupported, `\1`},
+		{"behavior", "bytes", func(v *Vocab) { v.Rules.Split[0].Behavior = "Hidden" }, ErrUnsupported, `"Hidden"`},
 		{"pre-tokenizer", "bytes", func(v *Vocab) { v.Rules.Split[0].Type = "UnicodeScripts" }, ErrUnsupported, `"UnicodeScripts"`},
 		{"no ByteLevel", "bytes", func(v *Vocab) { v.Rules.Split = nil }, ErrUnsupported, "ByteLevel"},
 		{"decoder", "chars", func(v *Vocab) { v.Rules.Decode = []Step{{Type: "CTC"}} }, ErrUnsupported, `"CTC"`},
 		{"decoder of another kind", "chars", func(v *Vocab) { v.Rules.Decode = []Step{{Type: "ByteLevel"}} }, ErrUnsupported, "another kind"},
 		{"no decoder", "bytes", func(v *Vocab) { v.Rules.Decode = nil }, ErrUnsupported, "needs the decoder"},
 		{"strip", "chars", func(v *Vocab) { v.Rules.Decode[3].Start = 1 << 30 }, ErrVocab, "strips"},
-		{"WordPiece's words", "words", func(v *Vocab) { v.Rules.Split = nil }, ErrUnsupported, "BertPreTokenizer"},
 		{"WordPiece's unknown", "words", func(v *Vocab) { v.UNK = -1 }, ErrVocab, "UNK"},
-		{"unigram's words", "gram", func(v *Vocab) { v.Rules.Split = []Step{{Type: "Digits"}} }, ErrUnsupported, "Metaspace"},
+		{"two Metaspaces", "gram", func(v *Vocab) { v.Rules.Split = slices.Repeat([]Step{{Type: "Metaspace", Content: spaceMark}}, 2) }, ErrUnsupported, "twice"},
 		{"unigram's scores", "gram", func(v *Vocab) { v.Rules.Scores = nil }, ErrVocab, "0 scores for 7"},
 		{"score", "gram", func(v *Vocab) { v.Rules.Scores[4] = math.Inf(1) }, ErrVocab, "finite"},
 		{"long token", "gram", func(v *Vocab) { v.Tokens[4] = long }, ErrVocab, "1048576 bytes"},
@@ -144,21 +144,34 @@ func TestCharsmapRefuses(t *testing.T) {
 
 // TestMetaspace: words begin at marks, and the first alone or each is given one.
 func TestMetaspace(t *testing.T) {
+	white := []Step{{Type: "WhitespaceSplit"}}
 	for _, c := range []struct {
-		m       metaspace
+		before  []Step
+		prefix  string
+		split   bool
+		after   []Step
 		atStart bool
 		text    string
 		want    []string
 	}{
-		{metaspace{"always", true, false}, false, "a b  c", []string{"▁a", "▁b", "▁", "▁c"}},
-		{metaspace{"first", true, false}, false, "a b", []string{"a", "▁b"}},
-		{metaspace{"first", true, false}, true, "a b", []string{"▁a", "▁b"}},
-		{metaspace{"never", false, false}, true, " a b", []string{"▁a▁b"}},
-		{metaspace{"always", true, true}, true, "\ta\n b ", []string{"▁a", "▁b"}},
-		{metaspace{"first", true, true}, true, "a b", []string{"▁a", "b"}},
+		{nil, "always", true, nil, false, "a b  c", []string{"▁a", "▁b", "▁", "▁c"}},
+		{nil, "first", true, nil, false, "a b", []string{"a", "▁b"}},
+		{nil, "first", true, nil, true, "a b", []string{"▁a", "▁b"}},
+		{nil, "never", false, nil, true, " a b", []string{"▁a▁b"}},
+		{white, "always", true, nil, true, "\ta\n b ", []string{"▁a", "▁b"}},
+		{white, "first", true, nil, true, "a b", []string{"▁a", "b"}},
+		{white, "first", true, nil, true, " a b", []string{"a", "b"}},
+		{nil, "always", true, []Step{{Type: "Digits", Flag: true}}, true, "a12 b", []string{"▁a", "1", "2", "▁b"}},
 	} {
-		if got := slices.Collect(c.m.cut(c.text, c.atStart)); !slices.Equal(got, c.want) {
-			t.Errorf("%+v of %q: got %q, want %q", c.m, c.text, got, c.want)
+		steps := append(slices.Concat(c.before, []Step{{Type: "Metaspace", Content: spaceMark, Prefix: c.prefix, Flag: c.split}}), c.after...)
+		w, err := wordsOf(steps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		w.cut(c.text, c.atStart, new(merger), func(s string) { got = append(got, s) })
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%+v of %q: got %q, want %q", steps, c.text, got, c.want)
 		}
 	}
 }

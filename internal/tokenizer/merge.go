@@ -37,12 +37,13 @@ type candidate struct {
 
 // merger merges one word at a time; it is scratch, owned by one Encode.
 type merger struct {
-	text  []byte   // what the symbols' offsets refer to
-	syms  []symbol // the word; after merge, what is left of it, in order
-	heap  []candidate
-	small [smallWord]candidate
-	cells []cell // of the unigram model, which merges nothing
-	steps int    // merges done and candidates looked at, for the tests of linear time
+	text     []byte   // what the symbols' offsets refer to
+	syms     []symbol // the word; after merge, what is left of it, in order
+	heap     []candidate
+	small    [smallWord]candidate
+	cells    []cell // of the unigram model, which merges nothing
+	patterns [2]patternScratch
+	steps    int // merges done and candidates looked at, for the tests of linear time
 }
 
 // reset begins a word of at most n symbols: a huge one gets its memory at once.

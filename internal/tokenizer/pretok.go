@@ -8,108 +8,108 @@ import (
 // preTokenizer is a way to cut text into words, under the names files give it.
 type preTokenizer struct {
 	names      []string
-	stages     []scanner
+	stages     []stage
 	wholeWords bool // a word that is a token is that token, whatever the merges say
 	addBOS     bool // where the file does not say
 	cleans     bool // the reference decodes without the spaces before punctuation
 }
 
-const maxStages = 6
+const maxStages = 8
 
 // byteLevelRows are the pre-tokenizers of byte-level vocabularies. A further one is a
 // row here and, if no scanner fits, a scanner.
 var byteLevelRows = []preTokenizer{
 	{
 		names:  []string{"gpt-2", "phi-2", "mpt", "olmo", "jais", "exaone4", "gigachat", "a.x-4.0", "mellum", "modern-bert", "jina-es", "jina-de", "jina-v2-es", "jina-v2-de", "jina-v1-en", "jina-v2-code", "roberta-bpe"},
-		stages: []scanner{gpt2Words},
+		stages: byScan(gpt2Words),
 		cleans: true,
 	},
 	{
 		names:  []string{"trillion", "granite-docling"},
-		stages: []scanner{gpt2Words},
+		stages: byScan(gpt2Words),
 	},
 	{
 		names:      []string{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "jina-v5-nano"},
-		stages:     []scanner{wordShape{letter, 3, foldASCII}.words()},
+		stages:     byScan(wordShape{letter, 3, foldASCII}.words()),
 		wholeWords: true,
 		addBOS:     true,
 		cleans:     true,
 	},
 	{
 		names:  []string{"smaug-bpe", "dbrx", "glm4", "chatglm-bpe"},
-		stages: []scanner{wordShape{letter, 3, foldASCII}.words()},
+		stages: byScan(wordShape{letter, 3, foldASCII}.words()),
 		cleans: true,
 	},
 	{
 		names:  []string{"stablelm2", "megrez"},
-		stages: []scanner{wordShape{letter, 1, foldASCII}.words()},
+		stages: byScan(wordShape{letter, 1, foldASCII}.words()),
 		cleans: true,
 	},
 	{
 		names:  []string{"qwen2", "deepseek-r1-qwen", "hunyuan", "solar-open", "grok-2", "kormo", "f2llmv2"},
-		stages: []scanner{wordShape{letter, 1, foldASCII}.words()},
+		stages: byScan(wordShape{letter, 1, foldASCII}.words()),
 	},
 	{
 		names:  []string{"qwen35"},
-		stages: []scanner{wordShape{letter | mark, 1, foldASCII}.words()},
+		stages: byScan(wordShape{letter | mark, 1, foldASCII}.words()),
 	},
 	{
 		names:  []string{"starcoder", "refact", "codeshell", "exaone", "minerva-7b", "mellum2"},
-		stages: []scanner{runs(false, 1, ofClass(number, "")), gpt2Words},
+		stages: byScan(runs(false, 1, ofClass(number, "")), gpt2Words),
 		cleans: true,
 	},
 	{
 		names:  []string{"command-r", "smollm"},
-		stages: []scanner{runs(false, 1, ofClass(number, "")), gpt2Words},
+		stages: byScan(runs(false, 1, ofClass(number, "")), gpt2Words),
 	},
 	{
 		names:  []string{"falcon"},
-		stages: []scanner{runs(false, 0, ofClass(punct, "$+<=>^~|`")), gpt2Words, digitTriples},
+		stages: byScan(runs(false, 0, ofClass(punct, "$+<=>^~|`")), gpt2Words, digitTriples),
 		cleans: true,
 	},
 	{
 		names:  []string{"default"},
-		stages: []scanner{runs(false, 0, ofClass(punct, "$+<=>^~|")), gpt2Words, runs(false, 0, ofClass(number, "")), digitTriples},
+		stages: byScan(runs(false, 0, ofClass(punct, "$+<=>^~|")), gpt2Words, runs(false, 0, ofClass(number, "")), digitTriples),
 		cleans: true,
 	},
 	{
 		names:  []string{"gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"},
-		stages: []scanner{casedWords{digits: 3, contracts: true, fold: foldASCII, ascii: true}.words()},
+		stages: byScan(casedWords{digits: 3, contracts: true, fold: foldASCII, ascii: true}.words()),
 	},
 	{
 		names:      []string{"tekken"},
-		stages:     []scanner{casedWords{digits: 1, ascii: true}.words()},
+		stages:     byScan(casedWords{digits: 1, ascii: true}.words()),
 		wholeWords: true,
 		addBOS:     true,
 	},
 	{
 		names: []string{"deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4"},
-		stages: []scanner{
+		stages: byScan(
 			runs(false, 3, ofClass(number, "")),
 			runs(false, 0, ofRanges(deepseekCJK)),
 			deepseekWords,
-		},
+		),
 	},
 	{
 		names: []string{"deepseek-coder"},
-		stages: []scanner{
+		stages: byScan(
 			runs(false, 1, ofClass(0, "\r\n")),
 			runs(true, 0, ofClass(letter, "")),
 			runs(true, 0, ofClass(punct, "")),
 			runs(false, 0, ofRanges(ideographs)),
 			runs(false, 1, ofClass(number, "")),
-		},
+		),
 	},
 	{
 		names: []string{"deepseek-llm"},
-		stages: []scanner{
+		stages: byScan(
 			runs(false, 1, ofClass(0, "\r\n")),
 			runs(true, 0, ofRanges(casedLetters)),
 			runs(true, 0, ofRanges(wideMarks)),
 			trailingSpace,
 			runs(false, 0, ofRanges(ideographs)),
 			runs(false, 0, ofClass(number, "")),
-		},
+		),
 	},
 }
 
@@ -130,30 +130,74 @@ func preTokenizerNamed(name string, rows []preTokenizer) (*preTokenizer, error) 
 	return nil, unsupported("Pre", name, "this pre-tokenizer is not known here (known: %s)", strings.Join(known, ", "))
 }
 
-// pieces runs the scanners of a row over a text, one inside the other.
+// pieces runs the stages of a row over a text, one inside the other.
 type pieces struct {
-	stages []scanner
+	stages []stage
 	rest   [maxStages]string // what each stage has still to cut
+	cuts   [maxStages][]span // of a splitter: the pieces of rest that are to come
+	base   [maxStages]int    // where in the text it began
+	size   [maxStages]int
 	depth  int
+	at     int // where in the text the last piece begins
+	work   *patternScratch
+}
+
+// begin starts over with a text.
+func (p *pieces) begin(text string) {
+	p.depth, p.at = 0, 0
+	p.enter(text)
+}
+
+func (p *pieces) enter(text string) {
+	p.rest[p.depth], p.base[p.depth], p.size[p.depth] = text, p.at, len(text)
+	split := p.stages[p.depth].split
+	if split == nil {
+		return
+	}
+	if p.work == nil {
+		p.work = new(patternScratch)
+	}
+	buf := p.work.cuts[p.depth]
+	buf = split.cut(buf[:0], text, p.work)
+	p.work.cuts[p.depth], p.cuts[p.depth] = buf, buf
 }
 
 // next returns the next word, or "" at the end.
 func (p *pieces) next() string {
 	for {
-		s := p.rest[p.depth]
-		if s == "" {
-			if p.depth == 0 {
-				return ""
-			}
+		piece := p.piece()
+		switch {
+		case piece == "" && p.depth == 0:
+			return ""
+		case piece == "":
 			p.depth--
-			continue
+		case p.depth == len(p.stages)-1:
+			return piece
+		default:
+			p.depth++
+			p.enter(piece)
 		}
-		n := p.stages[p.depth](s)
-		p.rest[p.depth] = s[n:]
-		if p.depth == len(p.stages)-1 {
-			return s[:n]
-		}
-		p.depth++
-		p.rest[p.depth] = s[:n]
 	}
+}
+
+// piece takes the next one from the stage at hand; "" at its end.
+func (p *pieces) piece() string {
+	s := p.rest[p.depth]
+	if p.stages[p.depth].split == nil {
+		if s == "" {
+			return ""
+		}
+		n := p.stages[p.depth].scan(s)
+		p.at = p.base[p.depth] + p.size[p.depth] - len(s)
+		p.rest[p.depth] = s[n:]
+		return s[:n]
+	}
+	for cuts := p.cuts[p.depth]; len(cuts) > 0; cuts = p.cuts[p.depth] {
+		p.cuts[p.depth] = cuts[1:]
+		if c := cuts[0]; c.end > c.beg {
+			p.at = p.base[p.depth] + c.beg
+			return s[c.beg:c.end]
+		}
+	}
+	return ""
 }

@@ -16,8 +16,7 @@ type rawBPE struct {
 	escape bool             // spaces become U+2581
 	lines  map[string]int32 // tokens that are line ends only, for words that are lines; nil: words are below
 
-	words *metaspace
-	cuts  []scanner
+	words *wordCutter      // of a tokenizer.json; nil: below
 	marks bool             // no merge has U+2581 after another character: what it begins is a word apart
 	whole map[string]int32 // words that are tokens whatever the merges say; nil: none
 	unk   int32
@@ -36,7 +35,7 @@ func newRawBPE(t *Tokenizer, v *Vocab) error {
 			return err
 		}
 	} else {
-		if m.words, m.cuts, err = wordsOf(v.Rules.Split); err != nil {
+		if m.words, err = wordsOf(v.Rules.Split); err != nil {
 			return err
 		}
 		m.unk, m.fuse = t.special.UNK, v.Rules.FuseUnknown
@@ -47,6 +46,9 @@ func newRawBPE(t *Tokenizer, v *Vocab) error {
 		}
 		if v.Rules.WholeWords {
 			m.whole = t.byText
+		}
+		if m.words.none() {
+			m.words = nil
 		}
 	}
 	for id, text := range t.texts {
@@ -96,9 +98,7 @@ func (p *rawBPE) join(_ []byte, l, r *symbol) (uint32, int32, bool) {
 
 func (p *rawBPE) encode(dst []int32, text string, atStart bool, m *merger) []int32 {
 	if p.words != nil {
-		for word := range p.words.cut(text, atStart) {
-			dst = p.word(dst, word, m)
-		}
+		p.words.cut(text, atStart, m, func(word string) { dst = p.word(dst, word, m) })
 		return dst
 	}
 	for word := range p.cut(text) {
@@ -111,16 +111,9 @@ func (p *rawBPE) encode(dst []int32, text string, atStart bool, m *merger) []int
 	return dst
 }
 
-// cut hands out words as lines or as the scanners say.
+// cut hands out words as lines, or as marks begin them.
 func (p *rawBPE) cut(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		if len(p.cuts) > 0 {
-			next := pieces{stages: p.cuts}
-			next.rest[0] = text
-			for w := next.next(); w != "" && yield(w); w = next.next() {
-			}
-			return
-		}
 		for text != "" {
 			n := len(text)
 			switch {

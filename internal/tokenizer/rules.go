@@ -167,5 +167,5 @@ func isSpace(r rune) bool { return classes().rune(r)&space != 0 }
 // besideWord says whether the character at an end of s is one of a word.
 func besideWord(s string, decode func(string) (rune, int)) bool {
 	r, n := decode(s)
-	return n > 0 && (r == '_' || classes().rune(r)&(letter|number|mark) != 0)
+	return n > 0 && isWordRune(r)
 }

@@ -2,7 +2,6 @@ package tokenizer
 
 import (
 	"slices"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -92,16 +91,6 @@ func digitTriples(s string) int {
 		}
 	}
 	return len(s)
-}
-
-// cutAfter ends a piece after each occurrence of a string.
-func cutAfter(mark string) scanner {
-	return func(s string) int {
-		if i := strings.Index(s, mark); i >= 0 {
-			return i + len(mark)
-		}
-		return len(s)
-	}
 }
 
 // ofDecimals is \d.

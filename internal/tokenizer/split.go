@@ -1,5 +1,7 @@
 package tokenizer
 
+import "unicode/utf8"
+
 // splitPattern is a regular expression that a Split may have, and the scanners that do
 // what it does. all says that it matches every character, so that nothing lies between.
 type splitPattern struct {
@@ -44,46 +46,68 @@ var splitPatterns = map[string]splitPattern{
 
 const deepseekPattern = "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"
 
-// splitSteps are the pre-tokenizers of tokenizer.json that only cut.
-var splitSteps = map[string]func(Step) ([]scanner, error){
+// splitSteps are the pre-tokenizers of tokenizer.json that only cut: a further one is a
+// row.
+var splitSteps = map[string]func(Step) ([]stage, error){
 	"Split": splitStep,
-	"Digits": func(s Step) ([]scanner, error) {
+	"Digits": func(s Step) ([]stage, error) {
 		limit := 0
 		if s.Flag {
 			limit = 1
 		}
-		return []scanner{runs(false, limit, ofClass(number, ""))}, nil
+		return byScan(runs(false, limit, ofClass(number, ""))), nil
 	},
-	"Punctuation": func(s Step) ([]scanner, error) {
-		switch s.Behavior {
-		case "Isolated":
-			return []scanner{runs(false, 1, ofBertPunct)}, nil
-		case "Contiguous":
-			return []scanner{runs(false, 0, ofBertPunct)}, nil
+	"Punctuation": func(s Step) ([]stage, error) { return cutting(findChars(ofBertPunct), s.Behavior, false) },
+	"CharDelimiterSplit": func(s Step) ([]stage, error) {
+		r, n := utf8.DecodeRuneInString(s.Content)
+		if n == 0 || n != len(s.Content) {
+			return nil, badVocab("Rules.Split", -1, s.Content, "CharDelimiterSplit needs one character")
 		}
-		return nil, unsupported("Rules.Split", s.Behavior, "Punctuation does not know this behavior")
+		return cutting(findChars(ofRune(r)), "Removed", false)
+	},
+	"WhitespaceSplit": func(Step) ([]stage, error) { return cutting(findChars(ofClass(space, "")), "Removed", false) },
+	"Whitespace": func(Step) ([]stage, error) {
+		p, err := compilePattern("Rules.Split", `\w+|[^\w\s]+`)
+		if err != nil {
+			return nil, err
+		}
+		return cutting(p.find, "Removed", true)
+	},
+	"BertPreTokenizer": func(Step) ([]stage, error) {
+		words, err := cutting(findChars(ofClass(space, "")), "Removed", false)
+		if err != nil {
+			return nil, err
+		}
+		marks, err := cutting(findChars(ofBertPunct), "Isolated", false)
+		return append(words, marks...), err
 	},
 }
 
-func splitStep(s Step) ([]scanner, error) {
+func cutting(find func(string, *patternScratch) []span, behavior string, invert bool) ([]stage, error) {
+	s, err := newSplitter(find, behavior, invert)
+	return []stage{s}, err
+}
+
+func splitStep(s Step) ([]stage, error) {
 	if !s.Regex {
-		if s.Behavior != "MergedWithPrevious" || s.Invert || s.Pattern == "" {
-			return nil, unsupported("Rules.Split", s.Pattern, "Split by a string does not know the behavior %q (invert %v)", s.Behavior, s.Invert)
+		if s.Pattern == "" {
+			return nil, unsupported("Rules.Split", s.Behavior, "Split by an empty string")
 		}
-		return []scanner{cutAfter(s.Pattern)}, nil
+		return cutting(findText(s.Pattern), s.Behavior, s.Invert)
 	}
 	p, ok := splitPatterns[s.Pattern]
-	if !ok {
-		return nil, unsupported("Rules.Split", s.Pattern, "this pattern is not known here")
+	if ok && (s.Behavior == "Isolated" && !s.Invert || p.all && s.Behavior == "Removed" && s.Invert) {
+		return byScan(p.stages...), nil
 	}
-	if s.Behavior == "Isolated" && !s.Invert || p.all && s.Behavior == "Removed" && s.Invert {
-		return p.stages, nil
+	own, err := compilePattern("Rules.Split", s.Pattern)
+	if err != nil {
+		return nil, err
 	}
-	return nil, unsupported("Rules.Split", s.Behavior, "Split does not know this behavior (invert %v) with its pattern", s.Invert)
+	return cutting(own.find, s.Behavior, s.Invert)
 }
 
-// splitters are the scanners of steps that only cut.
-func splitters(steps []Step) (stages []scanner, err error) {
+// splitters are the stages of steps that only cut.
+func splitters(steps []Step) (stages []stage, err error) {
 	for _, s := range steps {
 		make, ok := splitSteps[s.Type]
 		if !ok {

@@ -78,6 +78,7 @@ var models = []struct {
 	{"gemma4", newRawBPE, NoSpecials()},
 	{"bpe", newRawBPE, NoSpecials()},
 	{"bert", newWordPiece, Specials{101, -1, -1, -1, 100, 102, 0, 103, -1, -1, -1}},
+	{"wordlevel", newWordLevel, NoSpecials()},
 	{"t5", newUnigram, Specials{-1, 1, -1, -1, 2, -1, 0, -1, -1, -1, -1}},
 }
 

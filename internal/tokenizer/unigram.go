@@ -22,7 +22,7 @@ type unigram struct {
 	bytes   *[256]int32 // what spells the unknown, where the file asks for it
 	chars   *charsmap
 	spaces  spaceRules
-	words   *metaspace // where a tokenizer.json cuts words; nil: all is one
+	words   *wordCutter // where a tokenizer.json cuts words; nil: all is one
 }
 
 // unknownPenalty is how much worse than the worst token an unknown character is.
@@ -91,12 +91,8 @@ func newUnigram(t *Tokenizer, v *Vocab) error {
 		t.addBOS, t.addEOS = v.AddBOS.or(false), v.AddEOS.or(true)
 		t.stripPrefix = prefix
 	} else {
-		var cuts []scanner
-		if m.words, cuts, err = wordsOf(v.Rules.Split); err != nil {
+		if m.words, err = wordsOf(v.Rules.Split); err != nil {
 			return err
-		}
-		if len(cuts) > 0 {
-			return unsupported("Rules.Split", "", "unigram needs the pre-tokenizer Metaspace, or none")
 		}
 		if v.Rules.ByteFallback {
 			if m.bytes, err = t.allByteTokens(); err != nil {
@@ -115,9 +111,7 @@ func (u *unigram) encode(dst []int32, text string, atStart bool, m *merger) []in
 	if u.words == nil {
 		return u.best(dst, text, m)
 	}
-	for word := range u.words.cut(text, atStart) {
-		dst = u.best(dst, word, m)
-	}
+	u.words.cut(text, atStart, m, func(word string) { dst = u.best(dst, word, m) })
 	return dst
 }
 

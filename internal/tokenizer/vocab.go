@@ -52,7 +52,8 @@ func NoSpecials() Specials {
 // Vocab is a vocabulary as a model file states it. New copies what it keeps.
 type Vocab struct {
 	// Model is "llama" (SentencePiece-style BPE by scores), "gpt2" (byte-level BPE), "gemma4"
-	// and "bpe" (BPE over characters, the second as Rules say), "bert" (WordPiece) or "t5" (unigram).
+	// and "bpe" (BPE over characters, the second as Rules say), "bert" (WordPiece),
+	// "wordlevel" (a token a word, as Rules say) or "t5" (unigram).
 	Model string
 	Pre   string // the pre-tokenizer's name, for "gpt2" without Rules
 	Name  string // the model's name (general.name), for the few whose tokens strip space; may be empty

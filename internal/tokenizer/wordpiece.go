@@ -15,6 +15,7 @@ type wordPiece struct {
 	unk      int32
 	maxChars int // longer words are unknown; 0: none is
 	fold     func(string) string
+	words    *wordCutter // nil: words are BERT's
 }
 
 func newWordPiece(t *Tokenizer, v *Vocab) error {
@@ -23,7 +24,10 @@ func newWordPiece(t *Tokenizer, v *Vocab) error {
 	continuing := ""
 	if v.Rules != nil {
 		if s := v.Rules.Split; len(s) != 1 || s[0].Type != "BertPreTokenizer" {
-			return unsupported("Rules.Split", "", "WordPiece needs the pre-tokenizer BertPreTokenizer, alone")
+			var err error
+			if m.words, err = wordsOf(s); err != nil {
+				return err
+			}
 		}
 		m.lead, continuing, m.maxChars = "", v.Rules.ContinuingPrefix, v.Rules.MaxWordChars
 		m.tails = newTrie(len(v.Tokens))
@@ -64,7 +68,11 @@ func newWordPiece(t *Tokenizer, v *Vocab) error {
 	return nil
 }
 
-func (w *wordPiece) encode(dst []int32, text string, _ bool, m *merger) []int32 {
+func (w *wordPiece) encode(dst []int32, text string, atStart bool, m *merger) []int32 {
+	if w.words != nil {
+		w.words.cut(text, atStart, m, func(word string) { dst = w.word(dst, word, m) })
+		return dst
+	}
 	if w.fold != nil {
 		text = w.fold(text)
 	}

@@ -150,9 +150,11 @@ func (m *jsonModel) kind(s *jsonScan, split, decode []tokenizer.Step) string {
 		return "bpe"
 	case m.typ == "WordPiece" && !m.isList:
 		return "bert"
+	case m.typ == "WordLevel" && !m.isList:
+		return "wordlevel"
 	case m.typ == "Unigram" && m.isList, m.typ == "" && m.isList:
 		return "t5"
 	}
-	s.fail("the model %q with this vocabulary is not supported: only BPE, WordPiece and Unigram are", shorten(m.typ))
+	s.fail("the model %q with this vocabulary is not supported: only BPE, WordPiece, WordLevel and Unigram are", shorten(m.typ))
 	return ""
 }

@@ -67,6 +67,8 @@ func (s *jsonScan) stepField(r *jsonStep, key string) {
 			}
 			r.Pattern = s.text()
 		})
+	case "delimiter":
+		r.Content = s.text()
 	case "content":
 		r.Content = s.text()
 	case "prepend":
