@@ -350,6 +350,21 @@ func TestFolderBias(t *testing.T) {
 	}
 }
 
+// TestFolderNotes: what is left out of a folder is said.
+func TestFolderNotes(t *testing.T) {
+	f, _, _ := openGolden(t, "gemma3")
+	r := newRefolder(t, f)
+	config := gemma3Images(r)
+	m, err := hf.Open(writeFolder(t, r.done(), config, 1), hf.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.File.Close()
+	if len(m.Notes) != 1 || !strings.Contains(m.Notes[0], "2 tensors of vision_tower.") {
+		t.Errorf("notes %q", m.Notes)
+	}
+}
+
 // TestFoldersAll: no golden model is without a folder.
 func TestFoldersAll(t *testing.T) {
 	written := map[string]bool{}
