@@ -16,6 +16,7 @@ const maxJSONDepth = 64
 // learnt is what the engine found out about its template, at the first request
 // that needs to know.
 type learnt struct {
+	source string // the template's
 	once   sync.Once
 	traits toolcall.Traits
 }
@@ -32,12 +33,26 @@ func (e *Engine) ChatTraits() *toolcall.Traits {
 		if e.tmpl == nil {
 			return
 		}
-		e.learnt.traits = toolcall.Learn(func(messages, tools chat.Value, generation bool) (string, error) {
+		e.learnt.traits = toolcall.Learn(e.learnt.source, func(messages, tools chat.Value, generation bool) (string, error) {
 			vars := e.chatVars(messages, tools).Set("add_generation_prompt", chat.Bool(generation))
 			return e.tmpl.Render(vars, chat.Options{Now: time.Now(), Limits: chat.Limits{Steps: probeSteps}})
 		})
 	})
 	return &e.learnt.traits
+}
+
+// shown are the control tokens of the vocabulary among the texts.
+func (e *Engine) shown(texts []string) map[int32]string {
+	if len(texts) == 0 || e.tok == nil {
+		return nil
+	}
+	out := make(map[int32]string, len(texts))
+	for _, text := range texts {
+		if id, ok := e.tok.ID(text); ok && e.tok.IsControl(id) {
+			out[id] = text
+		}
+	}
+	return out
 }
 
 // probeSteps bounds a rendering that only tells what a template does: a hundredth

@@ -185,6 +185,7 @@ func (e *Engine) readText(read func() (*text, error)) (*text, error) {
 	if e.tok, err = tokenizer.New(x.vocab); err != nil || x.template == "" {
 		return x, err
 	}
+	e.learnt.source = x.template
 	if e.tmpl, err = chat.Compile(x.template); err != nil {
 		return nil, fmt.Errorf("engine: the model's chat template: %w", err)
 	}

@@ -45,6 +45,11 @@ type Request struct {
 	// 1+k its own and those of the k likeliest tokens.
 	Logprobs int
 
+	// ShowTokens are control tokens, by their text in the vocabulary, that are part of
+	// the answer's text, where others are left out: the markers of tool calls, say.
+	// Stop strings don't see them. Texts that are no control token have no effect.
+	ShowTokens []string
+
 	Stop       []string // text that ends a choice; it is not part of the answer
 	StopTokens []int32  // tokens that end a choice, beside the model's own
 	IgnoreEOS  bool     // go on past the model's own end tokens

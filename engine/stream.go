@@ -17,7 +17,9 @@ type Stream struct {
 	e   *Engine
 	job *job
 
-	text []textState // reader's side, by choice
+	text []textState      // reader's side, by choice
+	show map[int32]string // control tokens that are part of the text
+	tail string
 	top  []sample.Alternative
 
 	closing sync.Once
@@ -85,6 +87,10 @@ func (s *Stream) Usage() Usage {
 // Choices is the number of choices the request asked for.
 func (s *Stream) Choices() int { return len(s.job.choices) }
 
+// PromptTail is the end of the text that the chat template made of the request's
+// messages, at most 256 bytes: what the answer goes on from. "" for other prompts.
+func (s *Stream) PromptTail() string { return s.tail }
+
 // token makes the public form of an entry, with its text.
 func (s *Stream) token(e entry) Token {
 	t := Token{ID: e.id, Choice: int(e.choice), Finish: e.finish, Logprob: e.logprob}
@@ -97,6 +103,9 @@ func (s *Stream) token(e entry) Token {
 	var text []byte
 	if e.finish != FinishStop { // the text of a stop token is no part of the answer
 		text = s.e.tokenBytes(e.id)
+		if shown, ok := s.show[e.id]; ok {
+			s.text[e.choice].show(shown)
+		}
 	}
 	t.Text = s.text[e.choice].push(text, e.finish != FinishNone)
 	return t

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/paddock-go/paddock/internal/sample"
 	"github.com/paddock-go/paddock/internal/tokenizer"
@@ -60,7 +61,7 @@ func (e *Engine) submit(ctx context.Context, r *Request, rec *metrics.Record, ow
 			rec.Operation, metrics.NumOperations, rec.Origin, metrics.NumOrigins)}
 	}
 	start := e.rec.Now()
-	prompt, err := e.prompt(r)
+	prompt, tail, err := e.prompt(r)
 	if r.Tokens == nil {
 		rec.Tokenizing = e.rec.Now() - start
 	}
@@ -74,6 +75,7 @@ func (e *Engine) submit(ctx context.Context, r *Request, rec *metrics.Record, ow
 	if err != nil {
 		return nil, err
 	}
+	s.tail, s.show = tail, e.shown(r.ShowTokens)
 	j := s.job
 	if !e.inbox.post(command{kind: cmdAdd, job: j}) {
 		return nil, ErrClosed
@@ -85,8 +87,12 @@ func (e *Engine) submit(ctx context.Context, r *Request, rec *metrics.Record, ow
 	return s, nil
 }
 
-// prompt returns the tokens of whichever form r gives them in.
-func (e *Engine) prompt(r *Request) ([]int32, error) {
+// tailBytes is how much of a rendered conversation a stream keeps.
+const tailBytes = 256
+
+// prompt returns the tokens of whichever form r gives them in, and the end of the
+// text of a conversation.
+func (e *Engine) prompt(r *Request) (tokens []int32, tail string, err error) {
 	forms := 0
 	for _, given := range []bool{r.Prompt != "", r.Tokens != nil, r.Messages != nil} {
 		if given {
@@ -94,18 +100,15 @@ func (e *Engine) prompt(r *Request) ([]int32, error) {
 		}
 	}
 	if forms != 1 {
-		return nil, &RequestError{"Prompt", fmt.Sprintf("exactly one of Prompt, Tokens and Messages is needed, %d are given", forms)}
+		return nil, "", &RequestError{"Prompt", fmt.Sprintf("exactly one of Prompt, Tokens and Messages is needed, %d are given", forms)}
 	}
-	var (
-		tokens []int32
-		field  = "Prompt"
-	)
+	field := "Prompt"
 	for _, chat := range []struct {
 		name  string
 		given bool
 	}{{"Tools", rawJSON(r.Tools)}, {"TemplateArgs", rawJSON(r.TemplateArgs)}} {
 		if chat.given && r.Messages == nil {
-			return nil, &RequestError{chat.name, "is for a chat template; give it with Messages only"}
+			return nil, "", &RequestError{chat.name, "is for a chat template; give it with Messages only"}
 		}
 	}
 	switch {
@@ -113,38 +116,38 @@ func (e *Engine) prompt(r *Request) ([]int32, error) {
 		field = "Tokens"
 		for i, id := range r.Tokens {
 			if id < 0 || int(id) >= e.vocab {
-				return nil, &RequestError{fmt.Sprintf("Tokens[%d]", i), fmt.Sprintf("is %d, the vocabulary has ids 0 to %d", id, e.vocab-1)}
+				return nil, "", &RequestError{fmt.Sprintf("Tokens[%d]", i), fmt.Sprintf("is %d, the vocabulary has ids 0 to %d", id, e.vocab-1)}
 			}
 		}
 		tokens = r.Tokens
 	case e.tok == nil:
-		return nil, &RequestError{field, "the model's file has no tokenizer; give Tokens"}
+		return nil, "", &RequestError{field, "the model's file has no tokenizer; give Tokens"}
 	case r.Messages != nil:
 		field = "Messages"
 		if len(r.Messages) == 0 {
-			return nil, &RequestError{field, "is empty; at least one is needed"}
+			return nil, "", &RequestError{field, "is empty; at least one is needed"}
 		}
 		text, err := e.RenderChat(r.Messages, r.Tools, r.TemplateArgs)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if err := e.plausible(text, r); err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		tokens = e.tok.Encode(text, false, true)
+		tokens, tail = e.tok.Encode(text, false, true), strings.Clone(text[max(0, len(text)-tailBytes):])
 	default:
 		if err := e.plausible(r.Prompt, r); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		tokens = e.tok.Encode(r.Prompt, true, true)
 	}
 	if len(tokens) == 0 {
-		return nil, &RequestError{field, "has no tokens; at least one is needed"}
+		return nil, "", &RequestError{field, "has no tokens; at least one is needed"}
 	}
 	if len(tokens)+max(r.MaxTokens, 1) > e.context {
-		return nil, &ContextError{PromptTokens: len(tokens), MaxTokens: r.MaxTokens, Context: e.context}
+		return nil, "", &ContextError{PromptTokens: len(tokens), MaxTokens: r.MaxTokens, Context: e.context}
 	}
-	return tokens, nil
+	return tokens, tail, nil
 }
 
 // plausible refuses a text that is too long for the context whatever its tokens

@@ -25,9 +25,11 @@ type chatChoice struct {
 }
 
 type chatMessage struct {
-	Role    string  `json:"role"`
-	Content string  `json:"content"`
-	Refusal *string `json:"refusal"`
+	Role      string     `json:"role"`
+	Content   *string    `json:"content"`
+	Refusal   *string    `json:"refusal"`
+	Reasoning string     `json:"reasoning_content,omitempty"`
+	ToolCalls []toolCall `json:"tool_calls,omitempty"`
 }
 
 type chatChunk struct {
@@ -47,8 +49,10 @@ type chatChunkChoice struct {
 }
 
 type chatDelta struct {
-	Role    string  `json:"role,omitempty"`
-	Content *string `json:"content,omitempty"`
+	Role      string     `json:"role,omitempty"`
+	Content   *string    `json:"content,omitempty"`
+	Reasoning string     `json:"reasoning_content,omitempty"`
+	ToolCalls []toolCall `json:"tool_calls,omitempty"`
 }
 
 // serveChat is POST /v1/chat/completions.
@@ -69,12 +73,16 @@ func serveChat(x *exchange) *refusal {
 	if f := p.forTemplate(x.h.e); f != nil {
 		return f
 	}
+	form, f := p.answerForm(x.h.e)
+	if f != nil {
+		return f
+	}
 	s, f := x.open(p)
 	if f != nil {
 		return f
 	}
 	defer s.Close()
-	c := &chat{x: x, s: s, p: p, chunk: chatChunk{
+	c := &chat{x: x, s: s, p: p, answers: newAnswers(form, s), chunk: chatChunk{
 		ID: newID("chatcmpl-"), Object: "chat.completion.chunk", Created: time.Now().Unix(), Model: x.h.o.Names[0],
 		Choices: make([]chatChunkChoice, 1), Usage: p.pendingUsage(),
 	}}
@@ -86,15 +94,17 @@ func serveChat(x *exchange) *refusal {
 
 // chat is one chat completion on its way out.
 type chat struct {
-	x     *exchange
-	s     *engine.Stream
-	p     *params
-	chunk chatChunk
+	x       *exchange
+	s       *engine.Stream
+	p       *params
+	answers *answers
+	chunk   chatChunk
 }
 
 // whole answers with one JSON object.
 func (c *chat) whole() *refusal {
-	choices, texts := make([]chatChoice, c.s.Choices()), make([]strings.Builder, c.s.Choices())
+	choices := make([]chatChoice, c.s.Choices())
+	texts, thoughts := make([]strings.Builder, len(choices)), make([]strings.Builder, len(choices))
 	for i := range choices {
 		choices[i].Index, choices[i].Message.Role = i, "assistant"
 		if c.p.wantLogprobs {
@@ -103,17 +113,27 @@ func (c *chat) whole() *refusal {
 	}
 	f := c.x.read(c.s, func(t engine.Token) {
 		ch := &choices[t.Choice]
-		texts[t.Choice].WriteString(t.Text)
+		for _, p := range c.answers.take(t) {
+			texts[t.Choice].WriteString(p.Content)
+			thoughts[t.Choice].WriteString(p.Reasoning)
+			if p.Call != nil {
+				ch.Message.ToolCalls = append(ch.Message.ToolCalls, newCall(p.Call))
+			}
+		}
 		if c.p.wantLogprobs && shown(t) {
 			ch.Logprobs.Content = append(ch.Logprobs.Content, c.x.h.chatLogprobs(t))
 		}
-		ch.Finish = finishName(t.Finish)
+		ch.Finish = c.answers.finish(t)
 	})
 	if f != nil {
 		return f
 	}
 	for i := range choices {
-		choices[i].Message.Content = texts[i].String()
+		m := &choices[i].Message
+		m.Reasoning = thoughts[i].String()
+		if texts[i].Len() > 0 || m.ToolCalls == nil { // none is null beside calls
+			m.Content = new(texts[i].String())
+		}
 	}
 	c.x.reply(http.StatusOK, chatReply{
 		ID: c.chunk.ID, Object: "chat.completion", Created: c.chunk.Created, Model: c.chunk.Model,
@@ -130,17 +150,34 @@ func (c *chat) head() {
 }
 
 func (c *chat) token(t engine.Token) {
-	out := chatChunkChoice{Index: t.Choice}
-	if t.Text != "" {
-		out.Delta.Content = &t.Text
-	}
+	var logprobs *chatLogprobs
 	if c.p.wantLogprobs && shown(t) {
-		out.Logprobs = &chatLogprobs{Content: []chatLogprobTop{c.x.h.chatLogprobs(t)}}
+		logprobs = &chatLogprobs{Content: []chatLogprobTop{c.x.h.chatLogprobs(t)}}
 	}
-	if out.Delta.Content != nil || out.Logprobs != nil {
+	calls := c.answers.by[t.Choice].calls
+	for _, p := range c.answers.take(t) { // the token's logprobs come with its first piece
+		out := chatChunkChoice{Index: t.Choice, Logprobs: logprobs}
+		logprobs = nil
+		switch {
+		case p.Call != nil:
+			call, arguments := newCall(p.Call), toolCall{Index: new(calls)}
+			calls++
+			call.Index = arguments.Index
+			arguments.Function.Arguments, call.Function.Arguments = call.Function.Arguments, ""
+			out.Delta.ToolCalls = []toolCall{call}
+			c.send(out)
+			out.Logprobs, out.Delta.ToolCalls = nil, []toolCall{arguments}
+		case p.Reasoning != "":
+			out.Delta.Reasoning = p.Reasoning
+		default:
+			out.Delta.Content = &p.Content
+		}
 		c.send(out)
 	}
-	if name := finishName(t.Finish); name != nil { // in a chunk of its own, as the official API has it
+	if logprobs != nil {
+		c.send(chatChunkChoice{Index: t.Choice, Logprobs: logprobs})
+	}
+	if name := c.answers.finish(t); name != nil { // in a chunk of its own, as the official API has it
 		c.send(chatChunkChoice{Index: t.Choice, Finish: name})
 	}
 }

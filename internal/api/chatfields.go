@@ -21,6 +21,7 @@ var chatFields = slices.Concat(shared, []paramField{
 	{"tools", setTools},
 	{"tool_choice", setToolChoice},
 	{"parallel_tool_calls", setParallel},
+	{"reasoning_format", setReasoningFormat},
 
 	// Not served.
 	{"functions", refuseUnless("[]")},

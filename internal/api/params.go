@@ -27,7 +27,8 @@ type params struct {
 	// Of a chat.
 	args       []templateArg // reasoning_effort, chat_template_kwargs, …
 	toolChoice string
-	oneCall    bool                    // parallel_tool_calls: false
+	oneCall    bool // parallel_tool_calls: false
+	reasoning  toolcall.Mode
 	traits     func() *toolcall.Traits // of the model's template; nil: unknown
 }
 

@@ -46,7 +46,7 @@ func TestChatWhole(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	c := got.Choices[0]
-	if c.Message.Content != want.Text || c.Message.Role != "assistant" || c.Finish == nil || *c.Finish != want.Finish.String() {
+	if *c.Message.Content != want.Text || c.Message.Role != "assistant" || c.Finish == nil || *c.Finish != want.Finish.String() {
 		t.Errorf("%+v, want %q", c, want.Text)
 	}
 	checkUsage(t, got.Usage, want.Usage)
@@ -266,7 +266,7 @@ func answerOf(t testing.TB, body string, stream bool) (text, finish string) {
 	t.Helper()
 	if !stream {
 		c := parsed[chatReply](t, body).Choices[0]
-		return c.Message.Content, *c.Finish
+		return *c.Message.Content, *c.Finish
 	}
 	for _, data := range events(t, strings.NewReader(body)) {
 		if data == "[DONE]" {

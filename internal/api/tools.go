@@ -3,6 +3,9 @@ package api
 import (
 	"slices"
 	"strings"
+
+	"github.com/paddock-go/paddock/engine"
+	"github.com/paddock-go/paddock/internal/toolcall"
 )
 
 // Bounds of the official API.
@@ -145,4 +148,18 @@ func (p *params) checkTools(reads func(variable string) bool) *refusal {
 		return invalid("tools", "this model's chat template has no place for them; remove them or take a model that was trained on tools")
 	}
 	return nil
+}
+
+// answerForm says how the answers are told apart, and has the engine show the
+// markers for that. It refuses tools whose calls could not be told from text.
+func (p *params) answerForm(e *engine.Engine) (toolcall.Options, *refusal) {
+	if !e.HasChat() {
+		return toolcall.Options{}, nil
+	}
+	o, ok := e.ChatTraits().Parse(p.req.Tools, p.reasoning)
+	if !ok {
+		return o, invalid("tools", "this model's chat template writes calls in a format that is not known here, so that they would come as text; give tool_choice \"none\" or remove the tools")
+	}
+	p.req.ShowTokens = o.Markers()
+	return o, nil
 }

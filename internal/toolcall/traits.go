@@ -24,6 +24,11 @@ type Traits struct {
 	// Reasoning is the member of an assistant's turn whose text the template shows as
 	// the reasoning behind it; "": none that is known.
 	Reasoning string
+	// Calls is the format in which the template writes calls; nil: none of the known.
+	Calls *Format
+	// Think are the markers that the template has around reasoning; zero: none of the
+	// known. Harmony's channels are none.
+	Think Think
 }
 
 // Render renders a conversation, with tools or None, by the template that is
@@ -46,13 +51,21 @@ const (
 var reasoningNames = []string{"reasoning_content", "reasoning", "thinking"}
 
 // Learn renders conversations made up for the purpose and looks at what came out.
-// A rendering that fails only says that the template can't do this.
-func Learn(render Render) Traits {
+// A rendering that fails only says that the template can't do this. The markers of
+// reasoning are looked for in the template's own text.
+func Learn(source string, render Render) Traits {
 	l := learner{render: render}
 	t := Traits{
 		TextArguments: l.textArguments(),
 		OnlyParts:     l.onlyParts(),
 		Reasoning:     l.reasoning(),
+	}
+	t.Calls = l.format(t.TextArguments)
+	for _, k := range thinks {
+		if strings.Contains(source, k.Close) {
+			t.Think = k
+			break
+		}
 	}
 	for _, role := range []string{"system", "user", "assistant", "tool"} {
 		if l.walksParts(role) {
