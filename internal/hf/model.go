@@ -6,6 +6,7 @@
 //	config.json ──────────────► keys ┐
 //	*.safetensors ─► names, rows ────┼─► gguf.File ─► model.Lower
 //	                 (and Q8_0)      ┘
+//	modules.json, 1_Pooling, 2_Dense … ─► pooling_type, dense_2, dense_3
 //	tokenizer.json, tokenizer_config.json, generation_config.json ─► tokenizer.Vocab
 //	chat_template.jinja, or tokenizer_config.json's ───────────────► the template
 package hf
@@ -55,7 +56,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Options say how weights are loaded.
 type Options struct {
-	Q8_0 bool // matrices are quantised; else they are kept, FP8 as F32
+	Q8_0 bool // matrices are quantised but for MXFP4; else they are kept, FP8 as F32
 }
 
 // Model is an open folder. Its File reads tensors from the folder until it is closed.
