@@ -21,14 +21,15 @@ type family struct {
 	keys    []key
 	experts string // the key that says how many experts a layer has; "": none
 
-	embeds    bool // it makes nothing but rows, which have to be pooled
-	ranks     bool // a classifier is behind its pooling
-	rotates   bool
-	localBase bool                       // windowed layers rotate by a base of their own
-	partial   bool                       // a part of a head may rotate
-	window    func(c *config, h *header) // what becomes of windows; nil: the class has none
-	ffn       func(c *config) int64      // the width of a feed-forward; nil: stated
-	more      func(c *config, h *header) // what the other fields can't say
+	embeds      bool // it makes nothing but rows, which have to be pooled
+	ranks       bool // a classifier is behind its pooling
+	rotates     bool
+	localBase   bool                       // windowed layers rotate by a base of their own
+	unstretched bool                       // windowed layers rotate without what stretches the others
+	partial     bool                       // a part of a head may rotate
+	window      func(c *config, h *header) // what becomes of windows; nil: the class has none
+	ffn         func(c *config) int64      // the width of a feed-forward; nil: stated
+	more        func(c *config, h *header) // what the other fields can't say
 }
 
 // families lists the classes that are known here.

@@ -52,9 +52,9 @@ var gemmas = []family{
 	{class: "Gemma2ForCausalLM", arch: "gemma2", names: gemma2Names, must: tanhGELU, absent: gemma2Absent, keys: gemma2Keys, rotates: true,
 		window: someLayers, more: gemmaScale(46)},
 	{class: "Gemma3ForCausalLM", arch: "gemma3", names: gemma3Names, must: gemma3Must, absent: gemma3Absent, keys: gemma3Keys, rotates: true,
-		localBase: true, window: someLayers, more: gemmaScale(62)},
+		localBase: true, unstretched: true, window: someLayers, more: gemmaScale(62)},
 	{class: "Gemma3ForConditionalGeneration", arch: "gemma3", nested: "text_config", roots: besideImages, skips: imageParts, names: gemma3Names,
-		must: gemma3Must, absent: gemma3Absent, keys: gemma3Keys, rotates: true, localBase: true, window: someLayers, more: gemmaScale(62)},
+		must: gemma3Must, absent: gemma3Absent, keys: gemma3Keys, rotates: true, localBase: true, unstretched: true, window: someLayers, more: gemmaScale(62)},
 }
 
 // Beside a part that reads images, the text model's tensors begin so, and that part's so.

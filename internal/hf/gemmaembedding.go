@@ -5,7 +5,7 @@ import "slices"
 // gemmaEmbeddings are Gemma 3 where its rows see both ways. The library's other use of
 // the class, causal and without a head, makes nothing that could be handed out.
 var gemmaEmbeddings = []family{{
-	class: "Gemma3TextModel", arch: "gemma-embedding", embeds: true, rotates: true, localBase: true,
+	class: "Gemma3TextModel", arch: "gemma-embedding", embeds: true, rotates: true, localBase: true, unstretched: true,
 	names: gemma3Names,
 	must: []must{{"hidden_activation", []string{`"gelu_pytorch_tanh"`}}, {"attn_logit_softcapping", nil}, {"final_logit_softcapping", nil},
 		{"attention_bias", []string{"false"}}},

@@ -2,7 +2,7 @@ package hf
 
 // modernBerts are ModernBERT, whose layers but every third see a window.
 var modernBerts = []family{{
-	class: "ModernBertModel", arch: "modern-bert", embeds: true, rotates: true, localBase: true,
+	class: "ModernBertModel", arch: "modern-bert", embeds: true, rotates: true, localBase: true, unstretched: true,
 	names: []name{
 		{"embeddings.tok_embeddings", "token_embd", nil},
 		{"embeddings.norm", "token_embd_norm", nil},

@@ -12,5 +12,5 @@ var olmoNames = slices.Concat(outer, attention[1:], headNorms, dense, []name{
 var olmos = []family{
 	{class: "Olmo2ForCausalLM", arch: "olmo2", names: olmoNames, must: []must{silu}, keys: rmsNorm, rotates: true},
 	{class: "Olmo3ForCausalLM", arch: "olmo2", names: olmoNames, must: []must{silu}, absent: map[string]string{"sliding_window": "4096"},
-		keys: rmsNorm, rotates: true, window: someLayers},
+		keys: rmsNorm, rotates: true, unstretched: true, window: someLayers},
 }

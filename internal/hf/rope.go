@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 )
 
 // rope is how positions rotate.
@@ -124,11 +125,15 @@ func (c *config) ropeKeys(h *header) {
 }
 
 // localRope is the rotation of windowed layers: unstretched, with a base of their own
-// where the class has such a key.
+// where the class has such a key, or for most classes that of all.
 func (c *config) localRope(h *header, r, local *rope) {
 	const key = "rope_parameters.sliding_attention"
 	theta := c.theta(local)
 	switch {
+	case !c.family.unstretched:
+		if !reflect.DeepEqual(r, local) {
+			c.refuse(key, "must be what full_attention has for "+c.family.class, ErrUnsupported)
+		}
 	case local.kind() != "default" || or(local.Partial, or(r.Partial, 1)) != or(r.Partial, 1):
 		c.refuse(key, "windowed layers rotate unstretched and as far as others", ErrUnsupported)
 	case c.family.localBase:
@@ -204,6 +209,9 @@ func (c *config) magnitude(h *header, m float64) {
 		c.refuse("rope_scaling.attention_factor", fmt.Sprintf("comes to %v, a positive number", m), nil)
 	}
 	if float32(m) != 1 {
+		if c.family.localBase { // whose windowed layers would take it too
+			c.refuse("rope_scaling.attention_factor", fmt.Sprintf("comes to %v, must come to 1 for %s", m, c.family.class), ErrUnsupported)
+		}
 		h.set("rope.scaling.attn_factor", float32(m))
 	}
 }
