@@ -45,8 +45,8 @@ func readExperts(k *keys, e expertSpec, hidden, shared int) *expertSpec {
 	e.lead = k.countOr("leading_dense_block_count", 0, 0, maxLayers)
 	e.norm = k.flagOr("expert_weights_norm", e.norm)
 	e.scale = k.scaleOr("expert_weights_scale", 1)
-	e.groups = k.countOr("expert_group_count", 1, 1, 64)
-	e.groupsUsed = k.countOr("expert_group_used_count", e.groups, 1, int64(max(e.groups, 1)))
+	e.groups = max(1, k.countOr("expert_group_count", 1, 0, 64))
+	e.groupsUsed = max(1, k.countOr("expert_group_used_count", e.groups, 0, int64(e.groups)))
 	if k.has("expert_gating_func") {
 		n := k.count("expert_gating_func", 0, 1<<16)
 		score, ok := scores[n]
@@ -58,8 +58,12 @@ func readExperts(k *keys, e expertSpec, hidden, shared int) *expertSpec {
 		}
 		e.score = score
 	}
-	if k.err == nil && (e.experts%e.groups != 0 || e.used > e.experts/e.groups*e.groupsUsed) {
-		k.fail(k.name("expert_group_count"), e.groups, fmt.Sprintf("a divisor of %d experts, of which %d of %d groups hold %d", e.experts, e.groupsUsed, e.groups, e.used), nil)
+	held := e.experts / e.groups * e.groupsUsed
+	if k.err == nil && e.experts%e.groups != 0 {
+		k.fail(k.name("expert_group_count"), e.groups, fmt.Sprintf("a divisor of %d experts", e.experts), nil)
+	}
+	if k.err == nil && e.used > held {
+		k.fail(k.name("expert_used_count"), e.used, fmt.Sprintf("at most %d, what %d of %d groups hold", held, e.groupsUsed, e.groups), nil)
 	}
 	for _, key := range []string{"interleave_moe_layer_step", "moe_every_n_layers"} {
 		if n := k.countOr(key, 1, 0, maxLayers); n > 1 {
