@@ -16,7 +16,7 @@ import (
 const looseConfig = `"hidden_size":8,"n_embd":8,"num_hidden_layers":1,"n_layer":1,"num_attention_heads":2,"n_head":2,"num_key_value_heads":1,"intermediate_size":8,
 	"n_inner":8,"max_position_embeddings":8,"n_positions":8,"rms_norm_eps":1e-5,"layer_norm_eps":1e-5,"layer_norm_epsilon":1e-5,"norm_eps":1e-5,
 	"num_experts_per_tok":1,"moe_intermediate_size":8,"head_dim":4,"query_pre_attn_scalar":4,"layer_types":["full_attention"],"block_auto_adjust_ff_dim":false,
-	"sliding_window":null,"eos_token_id":1`
+	"sliding_window":null,"eos_token_id":1,"kv_lora_rank":8,"qk_rope_head_dim":2,"qk_nope_head_dim":2,"v_head_dim":2,"first_k_dense_replace":0,"n_group":1,"topk_group":1`
 
 // safetensorsFile is a file of tensors of one type, all bytes zero.
 func safetensorsFile(t *testing.T, typ string, bytes int, shapes map[string][]int) []byte {
@@ -42,6 +42,7 @@ func safetensorsFile(t *testing.T, typ string, bytes int, shapes map[string][]in
 func FuzzTensors(f *testing.F) {
 	for i := range families {
 		f.Add(byte(i), byte(i%3), []byte{})
+		f.Add(byte(i), byte(3), []byte{})
 		f.Add(byte(i), byte(128+i%3), []byte{0, 0, 250, 8, 0, 0, 255, 4, 8})
 	}
 	types := []struct {
@@ -80,6 +81,9 @@ func FuzzTensors(f *testing.F) {
 					}
 				}
 				shapes[name] = shape
+				if base, ok := strings.CutSuffix(name, blocksEnd); ok && k.name == "U8" && len(shape) > 0 {
+					shapes[base+"_scales"] = shape[:len(shape)-1]
+				}
 				if k.name == "F8_E4M3" {
 					shapes[name+"_scale"] = shapes[name][:0]
 				}
@@ -88,6 +92,9 @@ func FuzzTensors(f *testing.F) {
 		config := fmt.Sprintf(`{"architectures":[%q],%s}`, family.class, looseConfig)
 		if family.experts != "" {
 			config = fmt.Sprintf(`{"architectures":[%q],%q:2,%s}`, family.class, family.experts, looseConfig)
+		}
+		if family.arch == "deepseek2" { // all heads have the same keys
+			config = strings.Replace(config, `"num_key_value_heads":1`, `"num_key_value_heads":2`, 1)
 		}
 		if family.nested != "" {
 			config = fmt.Sprintf(`{"architectures":[%q],%q:{%s}}`, family.class, family.nested, looseConfig)
