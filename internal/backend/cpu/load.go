@@ -43,6 +43,7 @@ type loader struct {
 	workers  int
 
 	weights []weight
+	made    []bool // by weight: its tensor is made anew by each Read
 	memory  *memory
 	bytes   int64 // of panels and vectors
 
@@ -53,16 +54,16 @@ type loader struct {
 	errs  []error
 }
 
-// chunk is some panels of a weight.
+// chunk is some panels of a weight: of one matrix, or all of all its stack's.
 type chunk struct {
 	weight         prog.WeightID
-	part           int // of a stack
+	part0, part1   int // of a stack
 	panel0, panel1 int
-	bytes          int64 // in the file
+	bytes          int64 // in panels
 }
 
 func (l *loader) load() ([]weight, error) {
-	l.weights = make([]weight, len(l.prog.Weights))
+	l.weights, l.made = make([]weight, len(l.prog.Weights)), make([]bool, len(l.prog.Weights))
 	if err := l.lay(); err != nil {
 		return nil, err
 	}
@@ -95,23 +96,12 @@ func (l *loader) lay() error {
 	formats := make([]*kern.Format, len(l.prog.Weights))
 	var size int64
 	for i, w := range l.prog.Weights {
-		err := l.src.Read(w.Tensor, func(t backend.Tensor) error {
-			f, rows, err := backend.Rows(w, t)
-			if err != nil {
-				return err
-			}
-			if w.Kind == prog.Vector {
-				l.weights[i].vector = decode(f, rows, w.Flat().Cols)
-				l.bytes += 4 * int64(w.Flat().Cols)
-				return nil
-			}
-			format, ok := kern.Lookup(t.Type)
-			if !ok {
-				return noPanels(w, t)
-			}
-			formats[i] = format
-			return nil
-		})
+		var err error
+		if w.Kind == prog.Vector {
+			err = l.vector(i, w)
+		} else {
+			formats[i], err = l.format(i, w)
+		}
 		if err != nil {
 			return err
 		}
@@ -148,23 +138,61 @@ func (l *loader) lay() error {
 	return nil
 }
 
+// vector reads one.
+func (l *loader) vector(i int, w prog.Weight) error {
+	return l.src.Read(w.Tensor, func(t backend.Tensor) error {
+		f, rows, err := backend.Rows(w, t)
+		if err != nil {
+			return err
+		}
+		l.weights[i].vector = decode(f, rows, w.Flat().Cols)
+		l.bytes += 4 * int64(w.Flat().Cols)
+		return nil
+	})
+}
+
+// format finds a matrix's, by its tensor's description alone.
+func (l *loader) format(i int, w prog.Weight) (*kern.Format, error) {
+	t, err := l.src.Info(w.Tensor)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := backend.FormatOf(w, t); err != nil {
+		return nil, err
+	}
+	l.made[i] = t.Made > 0
+	format, ok := kern.Lookup(t.Type)
+	if !ok {
+		return nil, noPanels(w, t)
+	}
+	return format, nil
+}
+
 func decode(f quant.Format, rows []byte, n int) []float32 {
 	v := make([]float32, n)
 	f.Decode(v, rows)
 	return v
 }
 
-// chunks cuts the matrices into pieces of about chunkBytes.
+// chunks cuts the matrices into pieces of about chunkBytes. What a Read makes as a
+// whole is one piece: cut, it would be made again for each.
 func (l *loader) chunks() []chunk {
 	var list []chunk
 	for i, w := range l.weights {
+		if parts := w.parts(); l.made[i] && len(parts) > 0 {
+			m := parts[0]
+			c := chunk{prog.WeightID(i), 0, len(parts), 0, m.Panels(), int64(len(parts)) * int64(m.Panels()) * int64(m.Format.PanelBytes(m.Cols))}
+			list = append(list, c)
+			l.total += c.bytes
+			continue
+		}
 		for n, m := range w.parts() {
 			// Panels hold about as many bytes as the rows of the file, or twice as many where a format of 1 or 2 bits is unpacked to 3.
 			panel := int64(m.Format.PanelBytes(m.Cols))
 			step := int(max(1, chunkBytes/panel))
 			for p := 0; p < m.Panels(); p += step {
 				end := min(p+step, m.Panels())
-				c := chunk{prog.WeightID(i), n, p, end, panel * int64(end-p)}
+				c := chunk{prog.WeightID(i), n, n + 1, p, end, panel * int64(end-p)}
 				list = append(list, c)
 				l.total += c.bytes
 			}
@@ -200,24 +228,25 @@ func (l *loader) work(chunks []chunk) {
 
 // pack fills the panels of one chunk.
 func (l *loader) pack(c chunk) error {
-	w, m := l.prog.Weights[c.weight], l.weights[c.weight].parts()[c.part]
+	w, parts := l.prog.Weights[c.weight], l.weights[c.weight].parts()
 	return l.src.Read(w.Tensor, func(t backend.Tensor) error {
 		f, rows, err := backend.Rows(w, t)
 		if err != nil {
 			return err
 		}
-		if f.Type != m.Format.Type {
+		if f.Type != parts[0].Format.Type {
 			return &backend.TensorError{Tensor: w.Tensor, Type: t.Type, What: "it changed while it was loaded"}
 		}
 		row := len(rows) / w.Flat().Rows
-		before := c.part * w.Rows // rows of the stack's earlier parts
-		rows = rows[before*row:]
-		for p := c.panel0; p < c.panel1; p++ {
-			first := p * kern.Lanes
-			last := min(first+kern.Lanes, w.Rows)
-			m.Pack(p, rows[first*row:last*row])
+		for part := c.part0; part < c.part1; part++ {
+			rows := rows[part*w.Rows*row:] // behind the stack's earlier parts
+			for p := c.panel0; p < c.panel1; p++ {
+				first := p * kern.Lanes
+				last := min(first+kern.Lanes, w.Rows)
+				parts[part].Pack(p, rows[first*row:last*row])
+			}
 		}
-		if t.Drop != nil {
+		if before := c.part0 * w.Rows; t.Drop != nil && c.part1 == c.part0+1 {
 			from := (w.FromRow + before + c.panel0*kern.Lanes) * row
 			t.Drop(from, from+min((c.panel1-c.panel0)*kern.Lanes, w.Rows-c.panel0*kern.Lanes)*row)
 		}
