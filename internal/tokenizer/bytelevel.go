@@ -1,6 +1,9 @@
 package tokenizer
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // byteLevel is byte-level BPE as GPT-2 brought it: words are bytes, and a
 // vocabulary spells each byte as one printable character.
@@ -69,11 +72,11 @@ func newByteLevel(t *Tokenizer, v *Vocab) error {
 // the last of which must be the one that spells bytes.
 func byteLevelOf(v *Vocab) (*preTokenizer, *byteLevel, error) {
 	if v.Rules == nil {
-		row, err := preTokenizerNamed(v.Pre, byteLevelRows)
+		row, err := preTokenizerNamed(v.Pre, slices.Concat(byteLevelRows, patternRows))
 		if err != nil {
 			return nil, nil, err
 		}
-		return row, &byteLevel{stages: row.stages}, nil
+		return row, &byteLevel{stages: ready(row.stages)}, nil
 	}
 	row := &preTokenizer{wholeWords: v.Rules.WholeWords}
 	steps := v.Rules.Split

@@ -265,7 +265,7 @@ func againstPatterns(t *testing.T, row *preTokenizer, patterns []refPattern) {
 }
 
 func split(row *preTokenizer, text string) (words []string) {
-	p := pieces{stages: row.stages}
+	p := pieces{stages: ready(row.stages)}
 	p.begin(text)
 	for w := p.next(); w != ""; w = p.next() {
 		words = append(words, w)
@@ -276,7 +276,7 @@ func split(row *preTokenizer, text string) (words []string) {
 // Every row has a name of its own and fits the stack of pieces.
 func TestPreTokenizerTable(t *testing.T) {
 	seen := map[string]bool{}
-	for _, row := range byteLevelRows {
+	for _, row := range slices.Concat(byteLevelRows, patternRows) {
 		if len(row.names) == 0 || len(row.stages) == 0 || len(row.stages) > maxStages {
 			t.Errorf("row %q: %d stages", row.names, len(row.stages))
 		}
@@ -292,7 +292,7 @@ func TestPreTokenizerTable(t *testing.T) {
 // Bytes that are not UTF-8 come out in the pieces as they went in.
 func TestPreTokenizersKeepBytes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	for _, row := range byteLevelRows {
+	for _, row := range slices.Concat(byteLevelRows, patternRows) {
 		for range 500 {
 			b := make([]byte, rng.IntN(30))
 			for i := range b {

@@ -10,6 +10,7 @@ import (
 type stage struct {
 	scan  scanner
 	split *splitter
+	late  func() *splitter // of a table's row: makes split
 }
 
 // byScan makes stages of scanners.
