@@ -18,12 +18,16 @@ const looseConfig = `"hidden_size":8,"n_embd":8,"num_hidden_layers":1,"n_layer":
 	"num_experts_per_tok":1,"moe_intermediate_size":8,"head_dim":4,"query_pre_attn_scalar":4,"layer_types":["full_attention"],"block_auto_adjust_ff_dim":false,
 	"sliding_window":null,"eos_token_id":1,"kv_lora_rank":8,"qk_rope_head_dim":2,"qk_nope_head_dim":2,"v_head_dim":2,"first_k_dense_replace":0,"n_group":1,"topk_group":1`
 
-// safetensorsFile is a file of tensors of one type, all bytes zero.
+// safetensorsFile is a file of tensors of one type, but for scales, which are F32; all
+// bytes are zero.
 func safetensorsFile(t *testing.T, typ string, bytes int, shapes map[string][]int) []byte {
 	t.Helper()
 	header, at := map[string]any{}, 0
 	for name, shape := range shapes {
-		n := bytes
+		typ, n := typ, bytes
+		if strings.HasSuffix(name, "_scale") {
+			typ, n = "F32", 4
+		}
 		for _, d := range shape {
 			n *= d
 		}
