@@ -47,7 +47,7 @@ var (
 		func(a, b *big.Int) (Value, error) { return boundedInt(new(big.Int).Mul(a, b)) },
 		func(a, b float64) (Value, error) { return float(a * b), nil },
 	}
-	opDiv      = &arithOp{"/", nil, divInt, divFloat}
+	opDiv      = &arithOp{"/", divSmall, divInt, divFloat}
 	opFloorDiv = &arithOp{"//", nil, floorDivInt, floorDivFloat}
 	opMod      = &arithOp{"%", nil, modInt, modFloat}
 	opPow      = &arithOp{"**", nil, powInt, powFloat}
@@ -86,6 +86,15 @@ func (op *arithOp) apply(a, b Value) (v Value, ok bool, err error) {
 	}
 	v, err = op.wide(x.big(), y.big())
 	return v, true, err
+}
+
+// divSmall is divInt where both are exact as floats.
+func divSmall(a, b int64) Value {
+	const exact = 1 << 53
+	if b == 0 || a == 0 || absU(a) > exact || absU(b) > exact {
+		return nil
+	}
+	return float(float64(a) / float64(b))
 }
 
 func divInt(a, b *big.Int) (Value, error) {

@@ -77,7 +77,7 @@ func (f *bracer) text(s string, depth int) error {
 
 // field formats the field that s begins with and returns its length.
 func (f *bracer) field(s string, depth int) (int, error) {
-	if err := f.r.step(); err != nil {
+	if err := f.r.charge(8); err != nil {
 		return 0, err
 	}
 	end, nest := 0, 0

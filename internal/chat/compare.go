@@ -23,6 +23,9 @@ func (r *run) equalAt(a, b Value, depth int) (bool, error) {
 		if !ok {
 			return false, nil
 		}
+		if err := r.chargeInt(a, b); err != nil {
+			return false, err
+		}
 		c, ok := compareNum(x, y)
 		return ok && c == 0, nil
 	}
@@ -163,7 +166,7 @@ func (r *run) order(sym string, a, b Value, depth int) (c int, ok bool, err erro
 	if x, ok := numOf(a); ok {
 		if y, ok := numOf(b); ok {
 			c, ok := compareNum(x, y)
-			return c, ok, nil
+			return c, ok, r.chargeInt(a, b)
 		}
 	}
 	if err := firstUndefined(a, b); err != nil {

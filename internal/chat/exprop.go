@@ -150,6 +150,9 @@ func (e *unaryExpr) eval(r *run) (Value, error) {
 	if e.op == "not" {
 		return boolean(!truth(v)), nil
 	}
+	if err := r.chargeInt(v); err != nil {
+		return nil, err
+	}
 	return negate(v, e.op == "+")
 }
 

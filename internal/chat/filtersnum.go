@@ -120,6 +120,9 @@ func doFloat(r *run, v Value, a args) (Value, error) {
 		return nil, err
 	}
 	if s, ok := strOf(v); ok {
+		if err := r.charge(min(len(s), maxIntDigits) / 4); err != nil {
+			return nil, err
+		}
 		if f, ok := parseFloat(s); ok {
 			return float(f), nil
 		}

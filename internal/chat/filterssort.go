@@ -51,6 +51,9 @@ func (g getter) of(r *run, v Value) (Value, error) {
 	}
 	if g.fold {
 		if s, ok := strOf(v); ok {
+			if err := r.scanText(s); err != nil {
+				return nil, err
+			}
 			return text(lower(s)), r.built(len(s))
 		}
 	}

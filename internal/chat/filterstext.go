@@ -250,7 +250,7 @@ func doURLEncode(r *run, v Value, _ args) (Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := r.built(3 * len(s)); err != nil {
+		if err := r.builtSlowly(3 * len(s)); err != nil {
 			return nil, err
 		}
 		return text(quoteURL(s, "/")), nil
@@ -273,7 +273,7 @@ func doURLEncode(r *run, v Value, _ args) (Value, error) {
 			if err != nil {
 				return nil, err
 			}
-			if err := r.built(3*len(s) + 1); err != nil {
+			if err := r.builtSlowly(3*len(s) + 1); err != nil {
 				return nil, err
 			}
 			if j == 1 {

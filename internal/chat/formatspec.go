@@ -151,7 +151,11 @@ func (r *run) formatFloat(f spec, x float64) (string, error) {
 	if f.prec > 5000 { // more digits than any float has; they would only be zeros
 		return "", &LimitError{"digits after the point", 5000}
 	}
-	if err := r.charge(int(max(f.prec, 0))); err != nil {
+	cost := int(max(f.prec, 0)) + 16
+	if e := math.Abs(x); e > 1e15 && e-e == 0 { // every digit before the point is worked out
+		cost += int(math.Log2(e)) / 4
+	}
+	if err := r.charge(cost); err != nil {
 		return "", err
 	}
 	body := ""

@@ -95,6 +95,9 @@ func (r *run) drain(it iterator) ([]Value, error) {
 		if !ok {
 			return out, nil
 		}
+		if err := r.step(); err != nil {
+			return nil, err
+		}
 		if err := r.built(2 * valueSize); err != nil { // twice: append doubles
 			return nil, err
 		}

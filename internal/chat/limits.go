@@ -4,9 +4,9 @@ package chat
 type Limits struct {
 	// Steps counts statements, operations and items walked; work on long
 	// strings and large integers costs steps by size, so that a step stands for
-	// some tens of nanoseconds. Default 30 million, about a second: most templates
-	// need a hundred a message, but some look back over all messages for each,
-	// and 3,000 messages are then 20 million.
+	// some tens of nanoseconds. Default 10 million, well under a second: most
+	// templates need a hundred a message, but some look back over all messages for
+	// each, and 2,000 messages are then 9 million.
 	Steps int64
 	// Depth bounds calls inside calls: macros, call blocks, recursive loops.
 	// Default 200.
@@ -40,14 +40,14 @@ const (
 	maxIntBits   = 1 << 14
 	maxIntDigits = 4300
 	// bytesPerStep is how much plain string work one step stands for.
-	bytesPerStep = 32
+	bytesPerStep = 16
 	// valueSize is what a slot of a list costs towards ValueBytes.
 	valueSize = 16
 )
 
 func (l Limits) withDefaults() Limits {
 	if l.Steps == 0 {
-		l.Steps = 30_000_000
+		l.Steps = 10_000_000
 	}
 	if l.Depth == 0 {
 		l.Depth = 200

@@ -103,11 +103,11 @@ func seqCount(r *run, self Value, a args) (Value, error) {
 var intMethods = map[string]*builtin{
 	"as_integer_ratio": {name: "as_integer_ratio", fn: numRatio},
 	"conjugate":        {name: "conjugate", fn: numConjugate},
-	"bit_length": {name: "bit_length", fn: func(_ *run, self Value, _ args) (Value, error) {
+	"bit_length": {name: "bit_length", fn: func(r *run, self Value, _ args) (Value, error) {
 		n, _ := numOf(self)
-		return integer(n.big().BitLen()), nil
+		return integer(n.big().BitLen()), r.chargeInt(self)
 	}},
-	"bit_count": {name: "bit_count", fn: func(_ *run, self Value, _ args) (Value, error) {
+	"bit_count": {name: "bit_count", fn: func(r *run, self Value, _ args) (Value, error) {
 		n, _ := numOf(self)
 		count := 0
 		for _, w := range new(big.Int).Abs(n.big()).Bits() {
@@ -115,7 +115,7 @@ var intMethods = map[string]*builtin{
 				count++
 			}
 		}
-		return integer(count), nil
+		return integer(count), r.chargeInt(self)
 	}},
 }
 

@@ -81,8 +81,10 @@ func textMethod(name string, f func(string) string) *builtin {
 }
 
 func casefold(s string) string {
-	return strings.NewReplacer("ß", "ss", "ẞ", "ss", "ς", "σ").Replace(lower(s))
+	return caseFolder.Replace(lower(s))
 }
+
+var caseFolder = strings.NewReplacer("ß", "ss", "ẞ", "ss", "ς", "σ")
 
 func stripMethod(name string, left, right bool) *builtin {
 	return &builtin{name: name, params: []param{{"chars", None}}, posn: true, fn: func(r *run, self Value, a args) (Value, error) {
@@ -96,7 +98,7 @@ func stripMethod(name string, left, right bool) *builtin {
 			if len(*set) > 1<<16 {
 				return nil, &LimitError{"bytes in a set of characters to strip", 1 << 16}
 			}
-			cost += len(*set) / 8
+			cost += len(*set) / 2
 		}
 		out := stripSet(s, set, left, right)
 		return sameKind(self, out), r.charge((len(s) - len(out)) / 16 * cost)
@@ -264,11 +266,11 @@ func strJoin(r *run, self Value, a args) (Value, error) {
 				s = escapeHTML(s)
 			}
 		}
-		if i > 0 {
-			s = sep + s
-		}
-		if err := r.built(len(s) + 1); err != nil {
+		if err := r.built(len(sep) + len(s) + 1); err != nil {
 			return nil, err
+		}
+		if i > 0 {
+			b.WriteString(sep)
 		}
 		b.WriteString(s)
 	}

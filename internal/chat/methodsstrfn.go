@@ -25,12 +25,12 @@ func splitMethod(right bool) func(*run, Value, args) (Value, error) {
 		var parts []string
 		switch {
 		case sep == nil && right:
-			if err := r.built(len(s) * 4); err != nil {
+			if err := r.builtSlowly(len(s) * 4); err != nil {
 				return nil, err
 			}
 			parts = fieldsRight(s, limit)
 		case sep == nil:
-			if err := r.built(len(s) * 4); err != nil {
+			if err := r.builtSlowly(len(s) * 4); err != nil {
 				return nil, err
 			}
 			parts = fields(s, limit)
@@ -221,7 +221,7 @@ func strExpandTabs(r *run, self Value, a args) (Value, error) {
 	if err := r.builtN(max(size, 1), int64(strings.Count(s, "\t"))+1); err != nil {
 		return nil, err
 	}
-	if err := r.built(len(s)); err != nil {
+	if err := r.builtSlowly(len(s)); err != nil {
 		return nil, err
 	}
 	var b strings.Builder

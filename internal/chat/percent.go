@@ -88,7 +88,7 @@ func (p *percenter) number() (int64, error) {
 }
 
 func (p *percenter) conversion() error {
-	if err := p.r.step(); err != nil {
+	if err := p.r.charge(6); err != nil {
 		return err
 	}
 	if strings.HasPrefix(p.s[p.i:], "%") {

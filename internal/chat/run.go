@@ -55,9 +55,9 @@ func (r *run) scan(n int) error { return r.charge(n / bytesPerStep) }
 // scanText pays for looking at every character of s.
 func (r *run) scanText(s string) error {
 	if isASCII(s) {
-		return r.charge(len(s) / 8)
+		return r.charge(len(s) / 4)
 	}
-	return r.charge(len(s) / 2)
+	return r.charge(len(s))
 }
 
 // chargeInt pays for arithmetic on integers beyond 64 bits, and for turning
@@ -81,6 +81,14 @@ func (r *run) built(n int) error {
 		return &LimitError{"bytes of values", r.lim.ValueBytes}
 	}
 	return r.charge(n / bytesPerStep)
+}
+
+// builtSlowly is built for a text that is made byte by byte.
+func (r *run) builtSlowly(n int) error {
+	if err := r.charge(n / 4); err != nil {
+		return err
+	}
+	return r.built(n)
 }
 
 // builtItems pays for a list of n items, before it is made.

@@ -89,6 +89,9 @@ func strftime(r *run, t time.Time, format string) (string, error) {
 		if c.width > maxSpecNumber {
 			return "", &LimitError{"characters of width in a format", maxSpecNumber}
 		}
+		if err := r.charge(10); err != nil {
+			return "", err
+		}
 		if err := r.built(c.width); err != nil {
 			return "", err
 		}
