@@ -50,6 +50,10 @@ var classes = sync.OnceValue(func() *classTable {
 			t.set(row.class, r.Lo, r.Hi, r.Stride)
 		}
 	}
+	// What Unicode 15.1 adds to the standard library's 15.0; both references have it.
+	t.set(letter, 0x2EBF0, 0x2EE5D, 1)
+	t.set(sign, 0x2FFC, 0x2FFF, 1)
+	t.set(sign, 0x31EF, 0x31EF, 1)
 	for r := range t.ascii {
 		t.ascii[r] = t.pages[0][r]
 	}

@@ -13,8 +13,15 @@ type decoder func(pieces []string) []string
 // further one is a row.
 var decoderTypes = map[string]func(Step) (decoder, error){
 	"Replace": func(s Step) (decoder, error) {
-		if s.Regex || s.Pattern == "" {
-			return nil, unsupported("Rules.Decode", s.Pattern, "Replace by a pattern or nothing")
+		if s.Pattern == "" {
+			return nil, unsupported("Rules.Decode", s.Pattern, "Replace of nothing")
+		}
+		if s.Regex {
+			p, err := compilePattern("Rules.Decode", s.Pattern)
+			if err != nil {
+				return nil, err
+			}
+			return eachPiece(func(text string) string { return p.replace(text, s.Content) }), nil
 		}
 		return eachPiece(func(p string) string { return strings.ReplaceAll(p, s.Pattern, s.Content) }), nil
 	},
@@ -46,6 +53,38 @@ var decoderTypes = map[string]func(Step) (decoder, error){
 				pieces[i] = strings.ReplaceAll(p, s.Content, to)
 			}
 			return pieces
+		}, nil
+	},
+	"BPEDecoder": func(s Step) (decoder, error) {
+		return func(pieces []string) []string {
+			for i, p := range pieces {
+				to := " "
+				if i == len(pieces)-1 {
+					to = ""
+				}
+				pieces[i] = strings.ReplaceAll(p, s.Content, to)
+			}
+			return pieces
+		}, nil
+	},
+	"CTC": func(s Step) (decoder, error) {
+		return func(pieces []string) []string {
+			out := pieces[:0]
+			last, any := "", false
+			for _, p := range pieces {
+				if any && p == last {
+					continue
+				}
+				last, any = p, true
+				p = strings.ReplaceAll(p, s.Pattern, "")
+				if s.Flag {
+					p = strings.ReplaceAll(cleanPiece(p), s.Content, " ")
+				}
+				if p != "" {
+					out = append(out, p)
+				}
+			}
+			return out
 		}, nil
 	},
 	"WordPiece": func(s Step) (decoder, error) {

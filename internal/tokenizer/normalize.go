@@ -34,6 +34,7 @@ var normalizerTypes = map[string]func(Step) (func(string) string, error){
 			return text
 		}, nil
 	},
+	"Nmt":            func(Step) (func(string) string, error) { return nmt, nil },
 	"Replace":        replaceStep,
 	"BertNormalizer": bertStep,
 	"Precompiled": func(s Step) (func(string) string, error) {
@@ -96,11 +97,14 @@ var replacePatterns = map[string]func(text, to string) string{
 
 func replaceStep(s Step) (func(string) string, error) {
 	if s.Regex {
-		f, ok := replacePatterns[s.Pattern]
-		if !ok {
-			return nil, unsupported("Rules.Normalize", s.Pattern, "Replace does not know this pattern")
+		if f, ok := replacePatterns[s.Pattern]; ok {
+			return func(text string) string { return f(text, s.Content) }, nil
 		}
-		return func(text string) string { return f(text, s.Content) }, nil
+		p, err := compilePattern("Rules.Normalize", s.Pattern)
+		if err != nil {
+			return nil, err
+		}
+		return func(text string) string { return p.replace(text, s.Content) }, nil
 	}
 	if s.Pattern == "" {
 		return nil, badVocab("Rules.Normalize", -1, "Replace", "the pattern is empty")
@@ -140,6 +144,20 @@ func lowercase(text string) string {
 			return append(b, "i\u0307"...)
 		}
 		return utf8.AppendRune(b, unicode.ToLower(r))
+	})
+}
+
+// nmt drops control characters and makes spaces of what separates or joins.
+func nmt(text string) string {
+	return mapRunes(text, func(b []byte, r rune) []byte {
+		switch {
+		case r == '\t' || r == '\n' || r == '\f' || r == '\r' || r == 0x1680 || 0x200B <= r && r <= 0x200F ||
+			r == 0x2028 || r == 0x2029 || r == 0x2581 || r == 0xFEFF || r == utf8.RuneError:
+			return append(b, ' ')
+		case 0 < r && r < ' ' || r == 0x7F || r == 0x8F || r == 0x9F:
+			return b
+		}
+		return utf8.AppendRune(b, r)
 	})
 }
 

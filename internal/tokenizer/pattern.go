@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"strings"
 	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
@@ -118,6 +119,23 @@ func (p *pattern) find(text string, s *patternScratch) []span {
 		}
 	}
 	return s.found
+}
+
+// replace puts to in place of each match.
+func (p *pattern) replace(text, to string) string {
+	found := p.find(text, new(patternScratch))
+	if len(found) == 0 {
+		return text
+	}
+	var b strings.Builder
+	at := 0
+	for _, m := range found {
+		b.WriteString(text[at:m.beg])
+		b.WriteString(to)
+		at = m.end
+	}
+	b.WriteString(text[at:])
+	return b.String()
 }
 
 func (p *pattern) known(s *patternScratch, i int, pc int32) bool {

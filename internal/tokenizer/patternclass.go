@@ -166,7 +166,7 @@ func (p *patternParser) member() runeSet {
 // namedSets are the POSIX brackets.
 var namedSets = map[string]runeSet{
 	"alpha": ofTable(unicode.L, unicode.Nl, unicode.Other_Alphabetic), "digit": ofTable(unicode.Nd), "space": ofTable(unicode.White_Space),
-	"upper": ofTable(unicode.Lu, unicode.Other_Uppercase), "lower": ofTable(unicode.Ll, unicode.Other_Lowercase), "xdigit": isHex, "word": isWordRune,
+	"upper": ofTable(unicode.Lu, unicode.Other_Uppercase), "lower": ofTable(unicode.Ll, unicode.Other_Lowercase), "xdigit": isHex, "word": isOnigWord, "punct": ofTable(unicode.P, unicode.S),
 }
 
 func (p *patternParser) named() runeSet {

@@ -273,7 +273,7 @@ func (p *patternParser) condition() (n pnode, ok bool) {
 		if p.take(c.letter) {
 			n = pnode{kind: pHold, op: c.op, not: c.not}
 			if c.op == opEdge {
-				n.set = p.add(`\w`, isWordRune)
+				n.set = p.add(`\w`, isOnigWord)
 			}
 			return n, true
 		}

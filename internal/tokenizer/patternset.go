@@ -45,7 +45,18 @@ func folded(s runeSet) runeSet {
 	}
 }
 
-// isWordRune is \w.
+// isOnigWord is \w in a pattern.
+func isOnigWord(r rune) bool {
+	switch r {
+	case 0x200C, 0x200D:
+		return false
+	case '²', '³', '¹', '¼', '½', '¾':
+		return true
+	}
+	return isWordRune(r)
+}
+
+// isWordRune is a character of a word elsewhere.
 func isWordRune(r rune) bool {
 	return r == 0x200C || r == 0x200D ||
 		unicode.In(r, unicode.L, unicode.Nl, unicode.Other_Alphabetic, unicode.M, unicode.Nd, unicode.Pc)
@@ -55,7 +66,7 @@ func isHex(r rune) bool { return unicode.Is(unicode.ASCII_Hex_Digit, r) }
 
 // escapeSets are the sets that one letter stands for; its capital is what is not in it.
 var escapeSets = map[byte]runeSet{
-	's': ofTable(unicode.White_Space), 'd': ofTable(unicode.Nd), 'w': isWordRune, 'h': isHex,
+	's': ofTable(unicode.White_Space), 'd': ofTable(unicode.Nd), 'w': isOnigWord, 'h': isHex,
 }
 
 // longNames are properties by the names that patterns use beside the categories' and
@@ -98,6 +109,8 @@ func propertySet(name string) (runeSet, bool) {
 	case "digit":
 		return ofTable(unicode.Nd), true
 	case "word":
+		return isOnigWord, true
+	case "textword": // no property of Unicode: what the step Whitespace takes for a word
 		return isWordRune, true
 	}
 	return nil, false

@@ -31,11 +31,11 @@ type Rules struct {
 // type's own.
 type Step struct {
 	Type     string
-	Pattern  string // Split, Replace
+	Pattern  string // Split, Replace; CTC: what stands for nothing
 	Regex    bool   // Pattern is a regular expression
 	Behavior string // Split, Punctuation: what becomes of a match
 	Invert   bool   // Split: the pattern says what lies between
-	Content  string // Replace, Prepend, Strip
+	Content  string // Replace, Prepend, Strip; CTC: what stands for a space; BPEDecoder: what ends a word
 	Start    int    // Strip: how many Content go at each end
 	Stop     int
 	Left     bool // Strip as a normalizer: at which ends white space goes

@@ -67,7 +67,7 @@ var splitSteps = map[string]func(Step) ([]stage, error){
 	},
 	"WhitespaceSplit": func(Step) ([]stage, error) { return cutting(findChars(ofClass(space, "")), "Removed", false) },
 	"Whitespace": func(Step) ([]stage, error) {
-		p, err := compilePattern("Rules.Split", `\w+|[^\w\s]+`)
+		p, err := compilePattern("Rules.Split", `\p{textword}+|[^\p{textword}\s]+`)
 		if err != nil {
 			return nil, err
 		}

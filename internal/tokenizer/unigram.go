@@ -62,7 +62,7 @@ func newUnigram(t *Tokenizer, v *Vocab) error {
 		if f&flagNormal != 0 || v.Rules != nil {
 			worst = min(worst, s)
 		}
-		if text != "" && f&flagText != 0 {
+		if text != "" && (f&flagText != 0 || f&flagByte != 0 && v.Rules != nil) {
 			if len(text) > maxTrieToken {
 				return tooLong(id, text)
 			}

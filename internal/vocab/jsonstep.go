@@ -67,8 +67,10 @@ func (s *jsonScan) stepField(r *jsonStep, key string) {
 			}
 			r.Pattern = s.text()
 		})
-	case "delimiter":
+	case "delimiter", "suffix", "word_delimiter_token":
 		r.Content = s.text()
+	case "pad_token":
+		r.Pattern = s.text()
 	case "content":
 		r.Content = s.text()
 	case "prepend":
@@ -164,6 +166,15 @@ func (r *jsonStep) finish(s *jsonScan) tokenizer.Step {
 		}
 	case "BertNormalizer":
 		r.Accents = isSet(r.accents, r.Lower)
+	case "CTC":
+		r.Flag = isSet(r.cleanup, true)
+		if r.Pattern == "" || r.Content == "" {
+			s.fail("CTC needs a pad_token and a word_delimiter_token")
+		}
+	case "BPEDecoder":
+		if r.Content == "" {
+			s.fail("BPEDecoder needs a suffix")
+		}
 	case "WordPiece":
 		r.Flag = isSet(r.cleanup, true)
 	}
