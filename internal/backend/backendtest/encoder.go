@@ -83,46 +83,51 @@ func (m *Random) pooled(x prog.BufID) {
 }
 
 // RunEncoders demands that devices give the same bits as another on random
-// encoders, whoever shares the batch: whole sequences, alone on the other device
-// and here in random company, over pages of any order that others have used.
+// encoders, whoever shares the batch.
 func RunEncoders(t *testing.T, want backend.Device, poison func(backend.Runner), got ...backend.Device) {
 	for seed := range uint64(5) {
 		m := NewRandomEncoder(seed)
-		l := limits(m.Prog, pick(m, 16, 32, 64))
-		l.Rows, l.Context = 700, 600
 		texts := [][]int32{m.Tokens(1), m.Tokens(2), m.Tokens(33), m.Tokens(50 + m.rng.IntN(100))}
 		if seed == 4 && !testing.Short() {
 			texts[1] = m.Tokens(530) // over the bound of a span of keys, 512
 		}
-		var expect [][]float32
-		s := open(t, m, want, l, nil, nil)
-		for _, text := range texts {
-			expect = append(expect, s.Step(Part{&Seq{}, text, true})...)
-		}
-		for _, d := range got {
-			s := open(t, m, d, l, m.order(l), poison)
-			for step := range 4 {
-				var parts []Part
-				var rows [][]float32
-				total := 0
-				for _, i := range m.rng.Perm(len(texts)) {
-					if total += len(texts[i]); total > l.Rows || m.chance(30) {
-						continue
-					}
-					parts = append(parts, Part{&Seq{}, texts[i], true})
-					rows = append(rows, expect[i])
-				}
-				if len(parts) == 0 {
+		company(t, m, want, poison, texts, got...)
+	}
+}
+
+// company demands the same bits of whole sequences, alone on one device and on
+// others in random company, over pages of any order that others have used.
+func company(t *testing.T, m *Random, want backend.Device, poison func(backend.Runner), texts [][]int32, got ...backend.Device) {
+	l := limits(m.Prog, pick(m, 16, 32, 64))
+	l.Rows, l.Context = 700, min(600, m.Prog.Context)
+	var expect [][]float32
+	s := open(t, m, want, l, nil, nil)
+	for _, text := range texts {
+		expect = append(expect, s.Step(Part{&Seq{}, text, true})...)
+	}
+	for _, d := range got {
+		s := open(t, m, d, l, m.order(l), poison)
+		for step := range 4 {
+			var parts []Part
+			var rows [][]float32
+			total := 0
+			for _, i := range m.rng.Perm(len(texts)) {
+				if total += len(texts[i]); total > l.Rows || m.chance(30) {
 					continue
 				}
-				same(t, fmt.Sprintf("%s, %s, step %d", d.Name(), m.Prog.Arch, step), rows, s.Step(parts...))
-				for _, p := range parts {
-					s.Free(p.Seq)
-				}
+				parts = append(parts, Part{&Seq{}, texts[i], true})
+				rows = append(rows, expect[i])
 			}
-			if t.Failed() {
-				t.Fatalf("the program:\n%v", m.Prog)
+			if len(parts) == 0 {
+				continue
 			}
+			same(t, fmt.Sprintf("%s, %s, step %d", d.Name(), m.Prog.Arch, step), rows, s.Step(parts...))
+			for _, p := range parts {
+				s.Free(p.Seq)
+			}
+		}
+		if t.Failed() {
+			t.Fatalf("the program:\n%v", m.Prog)
 		}
 	}
 }

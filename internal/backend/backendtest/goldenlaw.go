@@ -55,6 +55,22 @@ func RunGoldenLaw(t *testing.T, d backend.Device, table []Golden, poison func(ba
 	t.Logf("%s: %d of %d golden files give the same bits whatever batch, chunk, page and company", d.Name(), passed, len(table))
 }
 
+// RunGoldenEmbedLaw is the same over the golden models that embed: whole sequences
+// in random company where a sequence is one step, else the law of the others.
+func RunGoldenEmbedLaw(t *testing.T, want, d backend.Device, poison func(backend.Runner)) {
+	dir := golden.Dir(t)
+	for _, name := range Embeddings {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			m := fromFile(t, filepath.Join(dir, name+".gguf"))
+			texts := [][]int32{m.Tokens(70), m.Tokens(21), m.Tokens(97), m.Tokens(1)}
+			if !m.Prog.Atomic {
+				law(t, m, d, texts, poison)
+			}
+			company(t, m, want, poison, texts, d)
+		})
+	}
+}
+
 // RunGoldenSame demands that devices give the bits of another on the golden
 // models: a prompt in one batch and some tokens one by one.
 func RunGoldenSame(t *testing.T, want backend.Device, table []Golden, got ...backend.Device) {

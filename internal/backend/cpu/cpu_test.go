@@ -97,6 +97,13 @@ func TestGoldenLaw(t *testing.T) {
 	backendtest.RunGoldenLaw(t, cpu.New(cpu.Options{Threads: 2}), backendtest.Goldens(t), cpu.Poison)
 }
 
+func TestGoldenEmbedLaw(t *testing.T) {
+	if testing.Short() {
+		t.Skip("minutes without the kernels, and with the race detector")
+	}
+	backendtest.RunGoldenEmbedLaw(t, ref.New(ref.Options{}), cpu.New(cpu.Options{Threads: 2}), cpu.Poison)
+}
+
 func TestGoldenWarm(t *testing.T) {
 	backendtest.RunGoldenWarm(t, cpu.New(cpu.Options{Threads: 2}), backendtest.Goldens(t))
 }
