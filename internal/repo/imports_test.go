@@ -12,7 +12,7 @@ import (
 var layers = [][]string{
 	0: {"internal/access", "internal/bounded", "internal/cpuid", "internal/datadriven", "internal/dl", "internal/filemap", "internal/golden", "internal/half", "internal/invariant", "internal/num", "internal/race", "internal/repo"},
 	1: {"internal/chat", "internal/draft", "internal/gguf", "internal/gguf/ggufwrite", "internal/quant", "internal/safetensors", "internal/sample", "internal/tokenizer", "kvcache", "metrics", "nvml"},
-	2: {"internal/prog", "internal/toolcall", "internal/vocab", "sched"},
+	2: {"internal/prog", "internal/scripted", "internal/toolcall", "internal/vocab", "sched"},
 	3: {"internal/backend", "internal/hf", "internal/model", "internal/model/synth"},
 	4: {"internal/backend/cpu/kern", "internal/backend/ref", "internal/backend/cuda/driver", "internal/backend/cuda/ptx"},
 	5: {"internal/backend/backendtest", "internal/backend/cpu", "internal/backend/cuda"},
