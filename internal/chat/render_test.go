@@ -186,7 +186,7 @@ func TestDefaultLimitsLeaveRoom(t *testing.T) {
 	const body = 8 << 20
 	long := NewMap(2).Set("messages", List(NewMap(2).Set("role", String("user")).Set("content", String(strings.Repeat("wörds of it ", body/13))))).Set("add_generation_prompt", Bool(true)).Set("bos_token", String("<s>")).Set("eos_token", String("</s>"))
 	var many []Value
-	for i := range 3000 {
+	for i := range 2000 {
 		role := [2]string{"user", "assistant"}[i%2]
 		many = append(many, NewMap(2).Set("role", String(role)).Set("content", String("some twenty bytes xx")))
 	}
