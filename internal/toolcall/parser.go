@@ -188,15 +188,15 @@ func straddle(s []byte, marker string) int {
 // content gives text out, but for white space at its end, which may turn out to
 // stand before a marker.
 func (p *Parser) content(text string) {
-	if p.o.Calls == nil && !p.trim { // no marker can follow
-		p.give(text)
-		return
-	}
 	if p.trim {
 		if text = strings.TrimLeftFunc(text, unicode.IsSpace); text == "" {
 			return
 		}
 		p.trim = false
+	}
+	if p.o.Calls == nil { // no marker can follow
+		p.give(text)
+		return
 	}
 	body := strings.TrimRightFunc(text, unicode.IsSpace)
 	if body == "" {
