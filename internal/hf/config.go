@@ -82,7 +82,7 @@ var outside = []string{"quantization_config", "eos_token_id", "tie_word_embeddin
 func (c *config) unwrap() {
 	if key := c.family.nested; key != "" {
 		var inner map[string]json.RawMessage
-		if c.value(key, &inner); c.err == nil && inner == nil {
+		if c.value(key, &inner); inner == nil { // also where it is no object
 			c.refuse(key, "not there; it holds the sizes of the text model", nil)
 			return
 		}

@@ -141,6 +141,7 @@ func TestConfigsRefused(t *testing.T) {
 		`"architectures":["Gemma2ForCausalLM"],"attn_logit_softcapping":null`:                                                                                     "attn_logit_softcapping",
 		`"architectures":["Gemma3ForCausalLM"],"attn_logit_softcapping":50.0`:                                                                                     "attn_logit_softcapping",
 		`"architectures":["Gemma3ForCausalLM"],"use_bidirectional_attention":true`:                                                                                "use_bidirectional_attention",
+		`"architectures":["Gemma3ForConditionalGeneration"],"text_config":[7],"eos_token_id":1`:                                                                   "text_config",
 		`"architectures":["Gemma3ForConditionalGeneration"]`:                                                                                                      "text_config",
 		`"architectures":["PhiForCausalLM"],"layer_norm_eps":1e-5,"qk_layernorm":true`:                                                                            "qk_layernorm",
 		`"architectures":["Starcoder2ForCausalLM"],"hidden_act":"gelu"`:                                                                                           "hidden_act",
