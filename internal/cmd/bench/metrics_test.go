@@ -22,7 +22,7 @@ func TestMeasureMetrics(t *testing.T) {
 		switch {
 		case c.Goroutines > 0:
 			records++
-			if c.Allocs > 0.01 { // what the runtime itself allocates meanwhile is spread over many calls
+			if c.Allocs > 0.1 { // one a call would be 1; what the runtime allocates meanwhile is spread over many calls
 				t.Errorf("%s with %d goroutines: %v allocations", c.Test, c.Goroutines, c.Allocs)
 			}
 		default:
