@@ -207,6 +207,40 @@ func TestRefusedExperts(t *testing.T) {
 	})
 }
 
+// TestExpertsOfNone: a config that promises experts by the thousand in every layer takes
+// no more memory than the tensors that are there.
+func TestExpertsOfNone(t *testing.T) {
+	f := small()
+	f.config["architectures"] = []string{"Qwen3MoeForCausalLM"}
+	f.config["num_hidden_layers"], f.config["num_experts"], f.config["num_experts_per_tok"] = 400, 4096, 1
+	for _, dense := range []string{"gate", "up", "down"} {
+		delete(f.tensors, "model.layers.0.mlp."+dense+"_proj.weight")
+	}
+	for l := range 400 {
+		f.tensors[fmt.Sprintf("model.layers.%d.mlp.experts.0.up_proj.weight", l)] = []int{1, 32}
+	}
+	files := f.fs(t)
+	size := len(files["m/model.safetensors"].Data)
+	var err error
+	bounded.Hold(t, bounded.Bytes{Base: 4 << 20, Each: 64}, size, func() { _, err = hf.OpenFS(files, "m", hf.Options{}) })
+	if err == nil || !strings.Contains(err.Error(), "expert 1 of 4096 is missing") {
+		t.Errorf("opened with %v", err)
+	}
+}
+
+// TestExpertTwice: one expert under two names is not another expert.
+func TestExpertTwice(t *testing.T) {
+	f := smallDeepSeek()
+	const up = "layers.0.mlp.experts.1.up_proj.weight"
+	f.tensors[up] = f.tensors["model."+up]
+	if f.tensors[up] == nil {
+		t.Fatal("the test names no expert")
+	}
+	if err := lowered(f.fs(t), hf.Options{}); err == nil || !strings.Contains(err.Error(), "is the same tensor") {
+		t.Errorf("opened with %v", err)
+	}
+}
+
 // FuzzExperts: any config.json beside good weights of a class with experts, and any
 // files of sentence-transformers beside it, are taken or refused.
 func FuzzExperts(f *testing.F) {

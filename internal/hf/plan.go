@@ -22,10 +22,12 @@ type tensor struct {
 
 // part is a tensor of the folder.
 type part struct {
-	name  string // "": not found so far
+	name  string
 	typ   safetensors.Type
 	shape []int
 	scale *scale // nil: the values are what they are
+
+	expert int // whose it is; -1: it is no expert's
 
 	set    *safetensors.Set
 	scales string // the tensor of an MXFP4's scales
@@ -87,10 +89,8 @@ func plan(sets []*safetensors.Set, c *config, h *header, o Options) (*weights, e
 	}
 	for name, t := range w.tensors {
 		w.names = append(w.names, name)
-		for e, p := range t.parts {
-			if p.name == "" {
-				return nil, refuse(name, fmt.Sprintf("expert %d of %d is missing", e, len(t.parts)))
-			}
+		if err := t.whole(name, c.experts); err != nil {
+			return nil, err
 		}
 		if o.Q8_0 && t.to != quant.MXFP4 && t.cols()%32 == 0 && !t.exact(name) {
 			t.to = quant.Q8_0
@@ -143,7 +143,8 @@ func (w *weights) add(at place, set *safetensors.Set, theirs string) error {
 	if err != nil {
 		return err
 	}
-	t := &tensor{to: types[p.typ], shape: p.shape, by: at.by, stacked: at.expert >= 0, parts: make([]part, 1)}
+	p.expert = at.expert
+	t := &tensor{to: types[p.typ], shape: p.shape, by: at.by, stacked: at.expert >= 0}
 	if at.by != nil && at.by.shape != nil {
 		if t.shape, err = at.by.shape(w.config, p.shape); err != nil {
 			return refuse(theirs, err.Error())
@@ -155,22 +156,40 @@ func (w *weights) add(at place, set *safetensors.Set, theirs string) error {
 	if t.exact(at.name) {
 		t.to = quant.F32
 	}
-	if t.stacked {
-		t.parts = make([]part, w.config.experts)
-	}
 	if was := w.tensors[at.name]; was == nil {
 		w.tensors[at.name] = t
 	} else {
-		if !slices.Equal(was.shape, t.shape) || was.to != t.to || len(was.parts) != len(t.parts) {
+		if !slices.Equal(was.shape, t.shape) || was.to != t.to || was.stacked != t.stacked {
 			return refuse(theirs, fmt.Sprintf("%v as %v, another expert is %v as %v", t.shape, t.to, was.shape, was.to))
 		}
 		t = was
 	}
-	one := &t.parts[max(at.expert, 0)]
-	if one.name != "" {
-		return refuse(theirs, clip(one.name)+" is the same tensor")
+	if !t.stacked && len(t.parts) > 0 {
+		return refuse(theirs, clip(t.parts[0].name)+" is the same tensor")
 	}
-	*one = p
+	t.parts = append(t.parts, p)
+	return nil
+}
+
+// whole puts the parts of a stack in order, and refuses one that lacks an expert or has
+// it twice. There is one part for each tensor of the folder and no place for others: the
+// config says how many experts there are, and may lie.
+func (t *tensor) whole(name string, experts int64) error {
+	if !t.stacked {
+		return nil
+	}
+	slices.SortStableFunc(t.parts, func(a, b part) int { return a.expert - b.expert })
+	for e := range int(experts) {
+		switch {
+		case e >= len(t.parts) || t.parts[e].expert > e:
+			return refuse(name, fmt.Sprintf("expert %d of %d is missing", e, experts))
+		case t.parts[e].expert < e:
+			return refuse(t.parts[e].name, clip(t.parts[e-1].name)+" is the same tensor")
+		}
+	}
+	if len(t.parts) > int(experts) {
+		return refuse(t.parts[experts].name, clip(t.parts[experts-1].name)+" is the same tensor")
+	}
 	return nil
 }
 
