@@ -96,6 +96,7 @@ func TestRulesRefuse(t *testing.T) {
 		{"two Metaspaces", "gram", func(v *Vocab) { v.Rules.Split = slices.Repeat([]Step{{Type: "Metaspace", Content: spaceMark}}, 2) }, ErrUnsupported, "twice"},
 		{"unigram's scores", "gram", func(v *Vocab) { v.Rules.Scores = nil }, ErrVocab, "0 scores for 7"},
 		{"score", "gram", func(v *Vocab) { v.Rules.Scores[4] = math.Inf(1) }, ErrVocab, "finite"},
+		{"score whose sums are none", "gram", func(v *Vocab) { v.Rules.Scores[4] = -1e308 }, ErrVocab, "float32"},
 		{"long token", "gram", func(v *Vocab) { v.Tokens[4] = long }, ErrVocab, "1048576 bytes"},
 		{"added", "gram", func(v *Vocab) { v.Rules.Added[0].ID = 7 }, ErrVocab, "id 7"},
 		{"before", "gram", func(v *Vocab) { v.Rules.Before = []int32{-1} }, ErrVocab, "id -1"},

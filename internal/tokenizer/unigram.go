@@ -55,8 +55,8 @@ func newUnigram(t *Tokenizer, v *Vocab) error {
 	worst := math.Inf(1)
 	for id, text := range t.texts {
 		s := scores[id]
-		if math.IsNaN(s) || math.IsInf(s, 0) {
-			return badVocab("Scores", id, fmt.Sprint(s), "a score must be a finite number")
+		if !(math.Abs(s) <= math.MaxFloat32) { // sums of any text's tokens stay finite
+			return badVocab("Scores", id, fmt.Sprint(s), "a score must be a finite number that a float32 holds")
 		}
 		f := t.flags[id]
 		if f&flagNormal != 0 || v.Rules != nil {
