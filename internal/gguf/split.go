@@ -75,7 +75,7 @@ func (f *File) openParts(name string, open func(name string) (*File, error)) (er
 		part := fmt.Sprintf("%s-%05d-of-%05d.gguf", said[1], no+1, first.count)
 		p, err := open(part)
 		if errors.Is(err, fs.ErrNotExist) {
-			return &SplitError{part, "not there; all parts must lie in one folder", errors.Join(ErrMissing, fs.ErrNotExist)}
+			return &SplitError{part, "not there; all parts must lie in one folder", fmt.Errorf("%w: %w", ErrMissing, fs.ErrNotExist)}
 		}
 		if err != nil {
 			return err

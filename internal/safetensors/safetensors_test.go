@@ -218,18 +218,19 @@ func TestSet(t *testing.T) {
 		want  error
 		file  string
 	}{
-		"nothing":            {map[string]string{}, safetensors.ErrMissing, safetensors.SingleName},
-		"a file less":        {map[string]string{safetensors.IndexName: index, "1.safetensors": a}, safetensors.ErrMissing, "2.safetensors"},
-		"files exchanged":    {map[string]string{safetensors.IndexName: index, "1.safetensors": bc, "2.safetensors": a}, safetensors.ErrMissing, "1.safetensors"},
-		"a file cut short":   {map[string]string{safetensors.IndexName: index, "1.safetensors": a, "2.safetensors": bc[:len(bc)-1]}, safetensors.ErrTruncated, "2.safetensors"},
-		"another folder":     {map[string]string{safetensors.IndexName: `{"weight_map":{"a":"../1.safetensors"}}`}, safetensors.ErrInvalid, safetensors.IndexName},
-		"no map":             {map[string]string{safetensors.IndexName: `{"metadata":{}}`}, safetensors.ErrMissing, safetensors.IndexName},
-		"a tensor twice":     {map[string]string{safetensors.IndexName: `{"weight_map":{"a":"1.safetensors","a":"2.safetensors"}}`}, safetensors.ErrDuplicate, safetensors.IndexName},
-		"metadata that nest": {map[string]string{safetensors.IndexName: `{"metadata":{"a":[]},"weight_map":{}}`}, safetensors.ErrInvalid, safetensors.IndexName},
+		"nothing":             {map[string]string{}, safetensors.ErrMissing, safetensors.SingleName},
+		"a file less":         {map[string]string{safetensors.IndexName: index, "1.safetensors": a}, safetensors.ErrMissing, "2.safetensors"},
+		"files exchanged":     {map[string]string{safetensors.IndexName: index, "1.safetensors": bc, "2.safetensors": a}, safetensors.ErrMissing, "1.safetensors"},
+		"a file cut short":    {map[string]string{safetensors.IndexName: index, "1.safetensors": a, "2.safetensors": bc[:len(bc)-1]}, safetensors.ErrTruncated, "2.safetensors"},
+		"another folder":      {map[string]string{safetensors.IndexName: `{"weight_map":{"a":"../1.safetensors"}}`}, safetensors.ErrInvalid, safetensors.IndexName},
+		"a name of two lines": {map[string]string{safetensors.IndexName: `{"weight_map":{"a":"1\n.safetensors"}}`}, safetensors.ErrInvalid, safetensors.IndexName},
+		"no map":              {map[string]string{safetensors.IndexName: `{"metadata":{}}`}, safetensors.ErrMissing, safetensors.IndexName},
+		"a tensor twice":      {map[string]string{safetensors.IndexName: `{"weight_map":{"a":"1.safetensors","a":"2.safetensors"}}`}, safetensors.ErrDuplicate, safetensors.IndexName},
+		"metadata that nest":  {map[string]string{safetensors.IndexName: `{"metadata":{"a":[]},"weight_map":{}}`}, safetensors.ErrInvalid, safetensors.IndexName},
 	} {
 		_, err := read(c.files)
 		var e *safetensors.Error
-		if !errors.As(err, &e) || !errors.Is(err, c.want) || e.File != c.file {
+		if !errors.As(err, &e) || !errors.Is(err, c.want) || e.File != c.file || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/paddock-go/paddock/internal/filemap"
@@ -95,7 +96,7 @@ func (s *Set) open(name string, load func(name string) (*filemap.Map, error)) (*
 	}
 	m, err := load(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &Error{name, "", "the file is not there", errors.Join(ErrMissing, fs.ErrNotExist)}
+		return nil, &Error{name, "", "the file is not there", fmt.Errorf("%w: %w", ErrMissing, fs.ErrNotExist)}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("safetensors: %w", err)
@@ -163,7 +164,7 @@ func (r *reader) scalar(of string) {
 
 // plain tells whether a name can be no other folder's file.
 func plain(name string) bool {
-	return strings.HasSuffix(name, ".safetensors") && len(name) <= 255 && name[0] != '.' && !strings.ContainsAny(name, "/\\:\x00")
+	return strings.HasSuffix(name, ".safetensors") && len(name) <= 255 && name[0] != '.' && !strings.ContainsAny(name, "/\\:") && !strings.ContainsFunc(name, unicode.IsControl)
 }
 
 // Names returns the names of all tensors, sorted.
