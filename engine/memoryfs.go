@@ -27,8 +27,9 @@ func fsBytes(fsys fs.FS, name string) (n int64) {
 		return 0
 	}
 	folder, own := path.Split(name)
-	member := func(file string) bool { return file == own }
-	switch stem := strings.TrimSuffix(own, ".gguf"); {
+	stem := strings.TrimSuffix(own, ".gguf")
+	var member func(file string) bool
+	switch {
 	case st.IsDir():
 		folder, member = name, func(file string) bool { return strings.HasSuffix(file, ".safetensors") }
 	case partEnding.MatchString(stem):
