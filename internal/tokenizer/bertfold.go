@@ -8,11 +8,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// bertFold is what the reference of GGUF files does to text before WordPiece, wherever
-// the model was cased or not: characters lose their accents by keeping the first
-// character of their decomposition alone, marks and control characters go, letters
-// become small, and each ideograph is a word.
-func bertFold(text string) string {
+// bertFold is what the reference of GGUF files does to text before WordPiece: control
+// characters go, each ideograph is a word, and, unless the file says otherwise,
+// letters become small and accents go.
+type bertFold struct {
+	lower   bool
+	accents bool // characters keep the first of their decomposition alone, and marks go
+}
+
+func (f bertFold) apply(text string) string {
 	t := classes()
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/8)
@@ -20,19 +24,21 @@ func bertFold(text string) string {
 		r, n := utf8.DecodeRuneInString(rest)
 		char := rest[:n]
 		rest = rest[n:]
-		if r >= utf8.RuneSelf {
+		if f.accents && r >= utf8.RuneSelf {
 			r = firstOfNFD(char, r)
 		}
 		switch c := t.rune(r); {
 		case c&space != 0:
 			b.WriteByte(' ')
-		case r == 0 || r == utf8.RuneError || c&mark != 0 || isControl(r):
+		case r == 0 || r == utf8.RuneError || f.accents && c&mark != 0 || isControl(r):
 		case isIdeograph(r):
 			b.WriteByte(' ')
 			b.WriteRune(r)
 			b.WriteByte(' ')
-		default:
+		case f.lower:
 			b.WriteRune(unicode.ToLower(r))
+		default:
+			b.WriteRune(r)
 		}
 	}
 	return b.String()

@@ -70,10 +70,12 @@ type Vocab struct {
 
 	Specials
 	Ends           []int32 // further tokens that end a generation
-	AddBOS, AddEOS Setting // what Encode's addSpecial puts around a text
+	AddBOS, AddEOS Setting // what Encode's addSpecial puts around a text; "bert" without Rules has BOS and SEP whatever they say
 	AddSpacePrefix Setting // "llama", "t5": a space goes before text that begins a sequence or follows a special token
 	SpaceSuffix    Setting // "t5": that space goes after the text
 	MergeSpaces    Setting // "t5": runs of spaces count as one
+	Lowercase      Setting // "bert": letters become small; on where a file says nothing
+	StripAccents   Setting // "bert": accents go; as Lowercase where a file says nothing
 	Charsmap       []byte  // "t5": SentencePiece's compiled replacements
 
 	// Rules replace all that names imply by what a tokenizer.json says step by step; nil

@@ -59,8 +59,9 @@ func newWordPiece(t *Tokenizer, v *Vocab) error {
 		return append(append(dst, ' '), text...)
 	})
 	if v.Rules == nil {
-		m.fold = bertFold
-		t.addBOS, t.addEOS = v.AddBOS.or(true), v.AddEOS.or(false)
+		lower := v.Lowercase.or(true)
+		m.fold = bertFold{lower: lower, accents: v.StripAccents.or(lower)}.apply
+		t.addBOS = true // as the reference, whatever the file says
 		t.addSEP = t.special.SEP != none
 		t.clean = true
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // smallFile is a GGUF file of a vocabulary alone.
-func smallFile(f *testing.F, model, pre string, more ...ggufwrite.KV) []byte {
+func smallFile(f testing.TB, model, pre string, more ...ggufwrite.KV) []byte {
 	tokens := []string{"<unk>", "<s>", "</s>", "▁", "a", "b", "▁a", "ab", "##b", "Ġ", "Ġa", "<0x41>", "<tool>"}
 	types := []int32{2, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 6, 4}
 	scores := make([]float32, len(tokens))
@@ -26,9 +26,15 @@ func smallFile(f *testing.F, model, pre string, more ...ggufwrite.KV) []byte {
 		{Key: "tokenizer.ggml.bos_token_id", Value: uint32(1)}, {Key: "tokenizer.ggml.eos_token_id", Value: uint32(2)}, {Key: "tokenizer.ggml.unknown_token_id", Value: uint32(0)},
 		{Key: "tokenizer.chat_template", Value: "{{ messages }}"},
 	}, more...)
+	return written(f, kvs)
+}
+
+// written is a GGUF file of these keys.
+func written(t testing.TB, kvs []ggufwrite.KV) []byte {
+	t.Helper()
 	var b bytes.Buffer
 	if err := ggufwrite.Write(&b, kvs, nil); err != nil {
-		f.Fatal(err)
+		t.Fatal(err)
 	}
 	return b.Bytes()
 }

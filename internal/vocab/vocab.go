@@ -50,6 +50,7 @@ func FromGGUF(f *gguf.File) (tokenizer.Vocab, error) {
 	}{
 		{"add_bos_token", &v.AddBOS}, {"add_eos_token", &v.AddEOS}, {"add_space_prefix", &v.AddSpacePrefix},
 		{"treat_whitespace_as_suffix", &v.SpaceSuffix}, {"remove_extra_whitespaces", &v.MergeSpaces},
+		{"normalizer.lowercase", &v.Lowercase}, {"normalizer.strip_accents", &v.StripAccents},
 	} {
 		if key := "tokenizer.ggml." + s.key; f.Has(key) {
 			*s.to = tokenizer.Set(read(&r, key, f.Bool))
