@@ -71,15 +71,13 @@ func (r *run) element(obj, key Value) (Value, error) {
 		return items[i], nil
 	}
 	if s, ok := strOf(obj); ok {
-		c := runeAt(s, i)
-		if c == "" {
-			return nil, nil
+		if err := r.walk(s, i); err != nil {
+			return nil, err
 		}
-		walked := len(s)
-		if i >= 0 && i < int64(len(s))/4 { // no more than four bytes each
-			walked = int(i) * 4
+		if c := runeAt(s, i); c != "" {
+			return sameKind(obj, c), nil
 		}
-		return sameKind(obj, c), r.charge(walked / 8)
+		return nil, nil
 	}
 	if x, ok := obj.(*rangeValue); ok {
 		if i < 0 {
@@ -138,6 +136,9 @@ var mutators = map[string]map[string]bool{
 
 // attribute is Python's getattr with the sandbox's checks; nil: there is none.
 func (r *run) attribute(obj Value, name string) (Value, error) {
+	if err := r.scan(len(name)); err != nil { // it is looked up in some tables
+		return nil, err
+	}
 	if hasDunder(obj, name) {
 		return unsafeAttr(obj, name), nil
 	}
@@ -152,7 +153,7 @@ func (r *run) attribute(obj Value, name string) (Value, error) {
 			return f(x)
 		}
 	case *macro:
-		return x.attribute(name), nil
+		return x.attribute(r, name)
 	case integer, bigint, boolean, float:
 		if v := numberAttr(x, name); v != nil {
 			return v, nil

@@ -46,6 +46,9 @@ func (f *bracer) text(s string, depth int) error {
 	if depth < 0 {
 		return failf("Max string recursion exceeded")
 	}
+	if err := f.r.charge(len(s) / 8); err != nil { // every part of it is looked through
+		return err
+	}
 	for s != "" {
 		i := strings.IndexAny(s, "{}")
 		if i < 0 {
@@ -121,10 +124,9 @@ func (f *bracer) field(s string, depth int) (int, error) {
 	}
 	if _, ok := f.self.(markup); ok {
 		if _, ok := v.(markup); !ok || conv != 0 {
-			if err := f.r.built(5 * len(out)); err != nil {
+			if out, err = f.r.escape(out); err != nil {
 				return 0, err
 			}
-			out = escapeHTML(out)
 		}
 	}
 	if err := f.r.built(len(out)); err != nil {
@@ -145,8 +147,7 @@ func (f *bracer) convert(v Value, conv byte, specText string) (string, error) {
 	case 'r':
 		s, err = f.r.repr(v)
 	case 'a':
-		s, err = f.r.repr(v)
-		s = asciiRepr(s)
+		s, err = f.r.asciiRepr(v)
 	default:
 		return "", failf("Unknown conversion specifier '%c'", conv)
 	}
@@ -189,8 +190,10 @@ func (f *bracer) value(name string) (Value, error) {
 		if part == "" {
 			return nil, failf("Empty attribute in format string")
 		}
-		n := parseInt(part, 10)
+		n, err := f.number(part)
 		switch {
+		case err != nil:
+			return nil, err
 		case attr:
 			v, err = f.r.getattr(v, part)
 		case n != nil && isDec(part[0]):
@@ -202,8 +205,23 @@ func (f *bracer) value(name string) (Value, error) {
 	return v, err
 }
 
+// number is the integer that a part of a field's name is; nil where it is none.
+func (f *bracer) number(part string) (Value, error) {
+	if part == "" || !isDec(part[0]) || len(part) > maxIntDigits {
+		return nil, nil
+	}
+	if err := f.r.charge(len(part)); err != nil {
+		return nil, err
+	}
+	return parseInt(strings.TrimRight(part, " \t\n\v\f\r"), 10), nil
+}
+
 func (f *bracer) first(name string) (Value, error) {
-	n, isNum := parseInt(name, 10).(integer)
+	num, err := f.number(name)
+	if err != nil {
+		return nil, err
+	}
+	n, isNum := num.(integer)
 	switch {
 	case name == "":
 		if f.used == 'm' {
@@ -221,7 +239,7 @@ func (f *bracer) first(name string) (Value, error) {
 		if v, ok := f.kw(name); ok {
 			return v, nil
 		}
-		return nil, failf("KeyError: %s", reprString(name))
+		return nil, failf("KeyError: %s", quoted(name))
 	}
 	if n < 0 || int64(n) >= int64(len(f.pos)) {
 		return nil, failf("Replacement index %d out of range for positional args tuple", n)

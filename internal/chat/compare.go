@@ -13,10 +13,10 @@ func (r *run) equalAt(a, b Value, depth int) (bool, error) {
 	}
 	if x, ok := strOf(a); ok {
 		y, ok := strOf(b)
-		if !ok || len(x) != len(y) {
+		if !ok {
 			return false, nil
 		}
-		return x == y, r.scan(len(x))
+		return r.sameText(x, y)
 	}
 	if x, ok := numOf(a); ok {
 		y, ok := numOf(b)
@@ -68,6 +68,9 @@ func (r *run) equalAt(a, b Value, depth int) (bool, error) {
 			return false, nil
 		}
 		for _, e := range x.m.entries {
+			if err := r.step(); err != nil {
+				return false, err
+			}
 			if in, err := r.has(y.m, e.key); !in || err != nil {
 				return false, err
 			}
@@ -75,7 +78,10 @@ func (r *run) equalAt(a, b Value, depth int) (bool, error) {
 		return true, nil
 	case *function:
 		y, ok := b.(*function)
-		return ok && x.def == y.def && same(x.self, y.self), nil
+		if !ok || x.def != y.def {
+			return false, nil
+		}
+		return r.same(x.self, y.self)
 	}
 	return same(a, b), nil
 }
@@ -85,6 +91,9 @@ func (r *run) equalItems(a, b []Value, depth int) (bool, error) {
 		return false, nil
 	}
 	for i := range a {
+		if err := r.stride(i); err != nil {
+			return false, err
+		}
 		if identical(a[i], b[i]) {
 			continue
 		}
@@ -92,7 +101,7 @@ func (r *run) equalItems(a, b []Value, depth int) (bool, error) {
 			return false, err
 		}
 	}
-	return true, r.charge(len(a) / 8)
+	return true, nil
 }
 
 func (r *run) equalMaps(a, b *Map, depth int) (bool, error) {
@@ -100,6 +109,9 @@ func (r *run) equalMaps(a, b *Map, depth int) (bool, error) {
 		return false, nil
 	}
 	for _, e := range a.entries {
+		if err := r.step(); err != nil {
+			return false, err
+		}
 		h, err := r.hash(e.key)
 		if err != nil {
 			return false, err
@@ -115,7 +127,30 @@ func (r *run) equalMaps(a, b *Map, depth int) (bool, error) {
 			return false, err
 		}
 	}
-	return true, r.charge(a.Len())
+	return true, nil
+}
+
+// stride pays for item i of a walk that takes next to nothing for most of them.
+func (r *run) stride(i int) error {
+	if i%16 == 15 {
+		return r.charge(2)
+	}
+	return nil
+}
+
+// same is the function same, paid for.
+func (r *run) same(a, b Value) (bool, error) {
+	x, ok1 := strOf(a)
+	y, ok2 := strOf(b)
+	if ok1 && ok2 && len(x) == len(y) {
+		if err := r.scan(len(x)); err != nil {
+			return false, err
+		}
+	}
+	if err := r.chargeInt(a); err != nil {
+		return false, err
+	}
+	return same(a, b), nil
 }
 
 // same is Python's "is", as far as templates should care: values without parts
@@ -160,13 +195,19 @@ func (r *run) order(sym string, a, b Value, depth int) (c int, ok bool, err erro
 	if x, ok := strOf(a); ok {
 		if y, ok := strOf(b); ok {
 			// UTF-8 sorts as its code points do.
-			return cmp(x, y), true, r.scan(min(len(x), len(y)))
+			if err := r.scan(min(len(x), len(y))); err != nil {
+				return 0, false, err
+			}
+			return cmp(x, y), true, nil
 		}
 	}
 	if x, ok := numOf(a); ok {
 		if y, ok := numOf(b); ok {
+			if err := r.chargeInt(a, b); err != nil {
+				return 0, false, err
+			}
 			c, ok := compareNum(x, y)
-			return c, ok, r.chargeInt(a, b)
+			return c, ok, nil
 		}
 	}
 	if err := firstUndefined(a, b); err != nil {
@@ -187,6 +228,9 @@ func (r *run) order(sym string, a, b Value, depth int) (c int, ok bool, err erro
 
 func (r *run) orderItems(sym string, a, b []Value, depth int) (int, bool, error) {
 	for i := range min(len(a), len(b)) {
+		if err := r.stride(i); err != nil {
+			return 0, false, err
+		}
 		if identical(a[i], b[i]) {
 			continue
 		}
@@ -208,7 +252,10 @@ func (r *run) contains(seq, x Value) (bool, error) {
 		if !ok {
 			return false, failf("'in <string>' requires string as left operand, not %s", x.pyType())
 		}
-		return indexOf(s, sub) >= 0, r.scan(len(s))
+		if err := r.scan(len(s)); err != nil {
+			return false, err
+		}
+		return indexOf(s, sub) >= 0, nil
 	}
 	switch s := seq.(type) {
 	case *Map:

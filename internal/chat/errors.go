@@ -1,6 +1,9 @@
 package chat
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // SyntaxError says that a template's source can't be compiled. Safe for
 // concurrent use.
@@ -60,6 +63,32 @@ func (e *JSONError) Error() string {
 	return fmt.Sprintf("chat: json at byte %d: %s", e.Offset, e.Message)
 }
 
+// failf makes an error. A template can make many that nobody sees: they say no more
+// of a long string than its beginning.
 func failf(format string, a ...any) error {
+	for i, x := range a {
+		if s, ok := x.(string); ok {
+			a[i] = clip(s)
+		}
+	}
 	return &RuntimeError{Message: fmt.Sprintf(format, a...)}
 }
+
+// unlessLimit says what went wrong in other words, unless it was a limit.
+func unlessLimit(err error, msg string) error {
+	if _, ok := err.(*LimitError); ok {
+		return err
+	}
+	return failf("%s", msg)
+}
+
+// clip cuts a long string short.
+func clip(s string) string {
+	if len(s) <= maxQuoted {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxQuoted], "") + "…"
+}
+
+// quoted is the repr of a name, for an error.
+func quoted(s string) string { return reprString(clip(s)) }

@@ -177,13 +177,21 @@ func (a *callArgs) spread(r *run, pos []Value, kw []keyword) ([]Value, []keyword
 	if m.Len() > 255 {
 		return nil, nil, &LimitError{"keyword arguments in a call", 255}
 	}
+	written := kw // the names of the dict differ from one another
 	for _, e := range m.entries {
 		name, ok := strOf(e.key)
 		if !ok {
 			return nil, nil, failf("keywords must be strings")
 		}
-		for _, k := range kw {
-			if k.name == name {
+		if err := r.charge(len(written)/4 + len(name)/2); err != nil { // a builtin keeps them in a dict
+			return nil, nil, err
+		}
+		for _, k := range written {
+			same, err := r.sameText(k.name, name)
+			if err != nil {
+				return nil, nil, err
+			}
+			if same {
 				return nil, nil, failf("got multiple values for keyword argument '%s'", name)
 			}
 		}
@@ -265,7 +273,7 @@ func applyBlock(r *run, e expr, v Value) (Value, error) {
 func (r *run) filter(name string, v Value, pos []Value, kw []keyword) (Value, error) {
 	b := r.lib.filters[name]
 	if b == nil {
-		return nil, failf("No filter named %s found.", reprString(name))
+		return nil, failf("No filter named %s found.", quoted(name))
 	}
 	return b.call(r, v, pos, kw)
 }
@@ -295,7 +303,7 @@ func (e *testExpr) eval(r *run) (Value, error) {
 func (r *run) test(name string, v Value, pos []Value, kw []keyword) (Value, error) {
 	b := r.lib.tests[name]
 	if b == nil {
-		return nil, failf("No test named %s found.", reprString(name))
+		return nil, failf("No test named %s found.", quoted(name))
 	}
 	return b.call(r, v, pos, kw)
 }

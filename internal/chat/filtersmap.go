@@ -3,7 +3,7 @@ package chat
 // doMap applies a filter, or reads an attribute, item by item as they are
 // asked for.
 func doMap(r *run, v Value, a args) (Value, error) {
-	each, err := mapper(a)
+	each, err := r.mapper(a)
 	if err != nil {
 		return lazyFault(v, err), nil
 	}
@@ -13,7 +13,7 @@ func doMap(r *run, v Value, a args) (Value, error) {
 	})
 }
 
-func mapper(a args) (func(*run, Value) (Value, error), error) {
+func (r *run) mapper(a args) (func(*run, Value) (Value, error), error) {
 	if len(a.rest) == 0 {
 		var attr, def Value
 		for _, k := range a.kw {
@@ -29,7 +29,7 @@ func mapper(a args) (func(*run, Value) (Value, error), error) {
 		if attr == nil {
 			return nil, failf("map requires a filter argument")
 		}
-		g, err := attrGetter(attr)
+		g, err := r.attrGetter(attr)
 		if def != nil && def != None {
 			g.def = def
 		}
@@ -53,7 +53,7 @@ func selectFilter(keep, byAttr bool) func(*run, Value, args) (Value, error) {
 				return lazyFault(v, failf("Missing parameter for attribute name")), nil
 			}
 			var err error
-			if g, err = attrGetter(rest[0]); err != nil {
+			if g, err = r.attrGetter(rest[0]); err != nil {
 				return nil, err
 			}
 			rest = rest[1:]

@@ -16,7 +16,10 @@ func doInt(r *run, v Value, a args) (Value, error) {
 		if err != nil { // int() fails, which the filter takes for no number
 			base = -1
 		}
-		if err := r.charge(min(len(s), maxIntDigits) * min(len(s), maxIntDigits) / 4096); err != nil {
+		if s, err = r.digits(s); err != nil {
+			return nil, err
+		}
+		if err := r.charge(len(s) * len(s) / 4096); err != nil {
 			return nil, err
 		}
 		if n := parseInt(s, int(min(max(base, -1), 99))); n != nil {
@@ -24,7 +27,7 @@ func doInt(r *run, v Value, a args) (Value, error) {
 		}
 		f, ok := parseFloat(s)
 		if !ok || math.IsInf(f, 0) || math.IsNaN(f) {
-			return a.v[0], r.scan(len(s))
+			return a.v[0], nil
 		}
 		return truncFloat(f), nil
 	}
@@ -49,9 +52,19 @@ func truncFloat(f float64) Value {
 	return normInt(n)
 }
 
-// parseInt is int(s, base); nil where s is no integer.
+// digits is s without the white space around it, for reading it as a number; "" where
+// it is too long for one. It pays for both.
+func (r *run) digits(s string) (string, error) {
+	s, err := r.strip(s, nil, true, true)
+	if err != nil || len(s) > maxIntDigits {
+		return "", err
+	}
+	return s, r.charge(len(s) / 4)
+}
+
+// parseInt is int(s, base); nil where s is no integer. White space around it is the
+// caller's to cut.
 func parseInt(s string, base int) Value {
-	s = stripSet(s, nil, true, true)
 	if s == "" || len(s) > maxIntDigits || base != 0 && (base < 2 || base > 36) {
 		return nil
 	}
@@ -84,9 +97,8 @@ func parseInt(s string, base int) Value {
 	return normInt(n)
 }
 
-// parseFloat is float(s).
+// parseFloat is float(s). White space around it is the caller's to cut.
 func parseFloat(s string) (float64, bool) {
-	s = stripSet(s, nil, true, true)
 	if s == "" || len(s) > maxIntDigits {
 		return 0, false
 	}
@@ -120,13 +132,14 @@ func doFloat(r *run, v Value, a args) (Value, error) {
 		return nil, err
 	}
 	if s, ok := strOf(v); ok {
-		if err := r.charge(min(len(s), maxIntDigits) / 4); err != nil {
+		s, err := r.digits(s)
+		if err != nil {
 			return nil, err
 		}
 		if f, ok := parseFloat(s); ok {
 			return float(f), nil
 		}
-		return a.v[0], r.scan(len(s))
+		return a.v[0], nil
 	}
 	n, ok := numOf(v)
 	if !ok {

@@ -91,7 +91,7 @@ func doReverse(r *run, v Value, _ args) (Value, error) {
 	}
 	items, err := r.collect(v)
 	if err != nil {
-		return nil, failf("argument must be iterable")
+		return nil, unlessLimit(err, "argument must be iterable")
 	}
 	if err := r.builtItems(len(items)); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func doJoin(r *run, v Value, a args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	get, err := attrGetter(a.v[1])
+	get, err := r.attrGetter(a.v[1])
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func doJoin(r *run, v Value, a args) (Value, error) {
 }
 
 func doSum(r *run, v Value, a args) (Value, error) {
-	get, err := attrGetter(a.v[0])
+	get, err := r.attrGetter(a.v[0])
 	if err != nil {
 		return nil, err
 	}

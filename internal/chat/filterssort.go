@@ -14,7 +14,7 @@ type getter struct {
 	def  Value // instead of an undefined part; nil: none
 }
 
-func attrGetter(attr Value) (getter, error) {
+func (r *run) attrGetter(attr Value) (getter, error) {
 	s, ok := strOf(attr)
 	if !ok {
 		if _, isNone := attr.(none); isNone {
@@ -23,15 +23,20 @@ func attrGetter(attr Value) (getter, error) {
 		return getter{path: []Value{attr}}, nil
 	}
 	var g getter
+	if err := r.charge(len(s) / 4); err != nil {
+		return g, err
+	}
 	if strings.Count(s, ".") > maxParseDepth {
 		return g, &LimitError{"parts of an attribute path", maxParseDepth}
 	}
 	for _, p := range strings.Split(s, ".") {
-		if n, err := strconv.ParseInt(p, 10, 63); err == nil && isDec(p[0]) {
-			g.path = append(g.path, integer(n))
-		} else {
-			g.path = append(g.path, text(p))
+		var part Value = text(p)
+		if p != "" && isDec(p[0]) && len(p) <= maxQuoted {
+			if n, err := strconv.ParseInt(p, 10, 63); err == nil {
+				part = integer(n)
+			}
 		}
+		g.path = append(g.path, part)
 	}
 	return g, nil
 }
@@ -54,7 +59,10 @@ func (g getter) of(r *run, v Value) (Value, error) {
 			if err := r.scanText(s); err != nil {
 				return nil, err
 			}
-			return text(lower(s)), r.built(len(s))
+			if err := r.built(len(s)); err != nil {
+				return nil, err
+			}
+			return text(lower(s)), nil
 		}
 	}
 	return v, nil
@@ -105,12 +113,18 @@ func doSort(r *run, v Value, a args) (Value, error) {
 	attrs := []Value{a.v[2]}
 	if s, ok := strOf(a.v[2]); ok {
 		attrs = nil
+		if err := r.scan(len(s)); err != nil {
+			return nil, err
+		}
+		if err := r.builtItems(8 * strings.Count(s, ",")); err != nil {
+			return nil, err
+		}
 		for _, p := range strings.Split(s, ",") {
 			attrs = append(attrs, text(p))
 		}
 	}
 	for _, at := range attrs {
-		g, err := attrGetter(at)
+		g, err := r.attrGetter(at)
 		if err != nil {
 			return nil, err
 		}
@@ -173,7 +187,7 @@ func doDictSort(r *run, v Value, a args) (Value, error) {
 }
 
 func doGroupBy(r *run, v Value, a args) (Value, error) {
-	g, err := attrGetter(a.v[0])
+	g, err := r.attrGetter(a.v[0])
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +236,7 @@ func doGroupBy(r *run, v Value, a args) (Value, error) {
 }
 
 func doUnique(r *run, v Value, a args) (Value, error) {
-	g, err := attrGetter(a.v[1])
+	g, err := r.attrGetter(a.v[1])
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +278,7 @@ func doUnique(r *run, v Value, a args) (Value, error) {
 // extremeFilter is min and max: the first item that beats all others.
 func extremeFilter(beats string) func(*run, Value, args) (Value, error) {
 	return func(r *run, v Value, a args) (Value, error) {
-		g, err := attrGetter(a.v[1])
+		g, err := r.attrGetter(a.v[1])
 		if err != nil {
 			return nil, err
 		}

@@ -21,10 +21,13 @@ func textFilter(name string, f func(string) string) *builtin {
 		if err != nil {
 			return nil, err
 		}
+		if err := r.scanText(s); err != nil {
+			return nil, err
+		}
 		if err := r.built(len(s)); err != nil {
 			return nil, err
 		}
-		return sameKind(like, f(s)), r.scanText(s)
+		return sameKind(like, f(s)), nil
 	}}
 }
 
@@ -81,10 +84,8 @@ func doForceEscape(r *run, v Value, _ args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.built(6 * len(s)); err != nil {
-		return nil, err
-	}
-	return markup(escapeHTML(s)), nil
+	out, err := r.escape(s)
+	return markup(out), err
 }
 
 func doReplace(r *run, v Value, a args) (Value, error) {
@@ -127,12 +128,18 @@ func doIndent(r *run, v Value, a args) (Value, error) {
 		pad, _ = strOf(p)
 	}
 	if _, ok := v.(markup); ok {
-		pad = escapeHTML(pad)
+		var err error
+		if pad, err = r.escape(pad); err != nil {
+			return nil, err
+		}
 	}
-	if err := r.charge(len(s) / 8); err != nil {
+	if err := r.built(len(s)); err != nil {
 		return nil, err
 	}
-	lines := splitLines(s+"\n", false)
+	lines, err := r.splitLines(s+"\n", false)
+	if err != nil {
+		return nil, err
+	}
 	if err := r.builtN(int64(len(pad)+2*valueSize), int64(len(lines))+1); err != nil {
 		return nil, err
 	}
@@ -201,7 +208,11 @@ func doTruncate(r *run, v Value, a args) (Value, error) {
 			return nil, err
 		}
 	}
-	endLen := int64(runeCount(end))
+	ends, err := r.runeCount(end)
+	if err != nil {
+		return nil, err
+	}
+	endLen := int64(ends)
 	if n < endLen || leeway < 0 {
 		return nil, failf("truncate: expected length >= %d and leeway >= 0, got %d and %d", endLen, n, leeway)
 	}
@@ -233,6 +244,9 @@ func doWordCount(r *run, v Value, _ args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.scanText(s); err != nil {
+		return nil, err
+	}
 	n, inWord := 0, false
 	for _, c := range s {
 		word := c == '_' || unicode.IsLetter(c) || unicode.IsNumber(c)
@@ -241,7 +255,7 @@ func doWordCount(r *run, v Value, _ args) (Value, error) {
 		}
 		inWord = word
 	}
-	return integer(n), r.charge(len(s) / 16)
+	return integer(n), nil
 }
 
 func doURLEncode(r *run, v Value, _ args) (Value, error) {

@@ -30,12 +30,16 @@ func doWordWrap(r *run, v Value, a args) (Value, error) {
 	if err := r.charge(len(s)); err != nil { // the work of a character is a step
 		return nil, err
 	}
-	if err := r.builtN(32+int64(len(with)), int64(len(s))+1); err != nil {
+	if err := r.builtN(64+int64(len(with)), int64(len(s))+1); err != nil {
 		return nil, err
 	}
 	w := wrapper{width: int(min(width, 1<<30)), breakWords: truth(a.v[1]), hyphens: truth(a.v[3])}
 	var out []string
-	for _, line := range splitLines(s, false) {
+	lines, err := r.splitLines(s, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range lines {
 		if width <= 0 {
 			return nil, failf("invalid width %d (must be > 0)", width)
 		}

@@ -13,6 +13,9 @@ func doXMLAttr(r *run, v Value, a args) (Value, error) {
 	}
 	var b strings.Builder
 	for _, e := range m.entries {
+		if err := r.step(); err != nil {
+			return nil, err
+		}
 		if isUndefined(e.val) || e.val == None {
 			continue
 		}
@@ -20,8 +23,11 @@ func doXMLAttr(r *run, v Value, a args) (Value, error) {
 		if !ok {
 			return nil, failf("expected string or bytes-like object, got '%s'", e.key.pyType())
 		}
+		if err := r.scanText(key); err != nil {
+			return nil, err
+		}
 		if strings.ContainsAny(key, "/>=") || strings.IndexFunc(key, isSpace) >= 0 {
-			return nil, failf("Invalid character in attribute name: %s", reprString(key))
+			return nil, failf("Invalid character in attribute name: %s", quoted(key))
 		}
 		var parts [2]string
 		for i, x := range []Value{e.key, e.val} {

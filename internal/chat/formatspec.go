@@ -36,8 +36,11 @@ func (r *run) layout(f spec, sign, body string, def byte) (string, error) {
 	if align == 0 {
 		align = def
 	}
-	n := int64(runeCount(sign) + runeCount(body))
-	pad := int(max(0, f.width-n))
+	count, err := r.runeCount(body)
+	if err != nil {
+		return "", err
+	}
+	pad := int(max(0, f.width-int64(runeCount(sign)+count)))
 	if err := r.builtN(int64(len(fill)), int64(pad)+1); err != nil {
 		return "", err
 	}
@@ -57,6 +60,9 @@ func (r *run) layout(f spec, sign, body string, def byte) (string, error) {
 
 func (r *run) formatText(f spec, s string) (string, error) {
 	if f.prec >= 0 {
+		if err := r.walk(s, f.prec); err != nil {
+			return "", err
+		}
 		s = s[:runeOffset(s, f.prec)]
 	}
 	return r.layout(f, "", s, '<')
@@ -87,8 +93,8 @@ func (r *run) formatInt(f spec, n *big.Int) (string, error) {
 	}
 	abs := new(big.Int).Abs(n)
 	var body string
+	var err error
 	if b.base == 10 {
-		var err error
 		if body, err = bigText(abs); err != nil {
 			return "", err
 		}
@@ -99,6 +105,9 @@ func (r *run) formatInt(f spec, n *big.Int) (string, error) {
 		body = strings.ToUpper(body)
 	}
 	if f.percent && f.prec > int64(len(body)) {
+		if err := r.built(int(f.prec)); err != nil {
+			return "", err
+		}
 		body = strings.Repeat("0", int(f.prec)-len(body)) + body
 	}
 	body = groupDigits(body, f.group, b.base)
@@ -106,33 +115,49 @@ func (r *run) formatInt(f spec, n *big.Int) (string, error) {
 	if f.alt {
 		sign += b.prefix
 	}
-	return r.layout(f, sign, f.zeroGroups(sign, body, b.base), '>')
+	if body, err = r.zeroGroups(f, sign, body, b.base); err != nil {
+		return "", err
+	}
+	return r.layout(f, sign, body, '>')
 }
 
 // zeroGroups pads with zeros inside the grouping: "0,001" and not "00001".
-func (f spec) zeroGroups(sign, body string, base int) string {
+func (r *run) zeroGroups(f spec, sign, body string, base int) (string, error) {
 	if f.group == 0 || f.fill != "0" || f.align != '=' {
-		return body
+		return body, nil
+	}
+	missing := int(f.width) - len(sign) - len(body)
+	if missing <= 0 {
+		return body, nil
+	}
+	if err := r.builtSlowly(3 * int(f.width)); err != nil {
+		return "", err
 	}
 	digits := strings.ReplaceAll(body, string(f.group), "")
-	for int64(len(sign)+len(body)) < f.width {
-		digits = "0" + digits
-		body = groupDigits(digits, f.group, base)
-		if len(body) > maxIntDigits {
-			break
+	// Of the missing characters one in size+1 is a separator, or one more or less,
+	// and a separator never comes first: a digit then comes before it.
+	zeros := missing - missing/(groupSize(base)+1) - 1
+	for ; ; zeros++ {
+		body = groupDigits(strings.Repeat("0", max(zeros, 0))+digits, f.group, base)
+		if len(sign)+len(body) >= int(f.width) {
+			return body, nil
 		}
 	}
-	return body
+}
+
+// groupSize is how many digits stand between two separators.
+func groupSize(base int) int {
+	if base != 10 {
+		return 4
+	}
+	return 3
 }
 
 func groupDigits(s string, sep byte, base int) string {
 	if sep == 0 {
 		return s
 	}
-	size := 3
-	if base != 10 {
-		size = 4
-	}
+	size := groupSize(base)
 	whole, frac := s, ""
 	if i := strings.IndexAny(s, ".eE%"); i >= 0 && base == 10 {
 		whole, frac = s[:i], s[i:]
@@ -171,7 +196,10 @@ func (r *run) formatFloat(f spec, x float64) (string, error) {
 	}
 	sign := f.signOf(negative)
 	if isDec(body[0]) {
-		body = f.zeroGroups(sign, groupDigits(body, f.group, 10), 10)
+		var err error
+		if body, err = r.zeroGroups(f, sign, groupDigits(body, f.group, 10), 10); err != nil {
+			return "", err
+		}
 	} else if f.fill == "0" && f.align == '=' && f.percent {
 		f.fill = " "
 	}

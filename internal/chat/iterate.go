@@ -105,13 +105,21 @@ func (r *run) drain(it iterator) ([]Value, error) {
 	}
 }
 
+// runeCount is the number of code points of s, paid for.
+func (r *run) runeCount(s string) (int, error) {
+	if err := r.scan(len(s)); err != nil {
+		return 0, err
+	}
+	return runeCount(s), nil
+}
+
 // length is Python's len(v).
 func (r *run) length(v Value) (int, error) {
 	switch x := v.(type) {
 	case text:
-		return runeCount(string(x)), r.charge(len(x) / 16)
+		return r.runeCount(string(x))
 	case markup:
-		return runeCount(string(x)), r.charge(len(x) / 16)
+		return r.runeCount(string(x))
 	case *list:
 		return len(x.items), nil
 	case *tuple:

@@ -39,6 +39,10 @@ const (
 	// Python's bound on turning them into text and back.
 	maxIntBits   = 1 << 14
 	maxIntDigits = 4300
+	// maxTupleKey bounds what a tuple is hashed to.
+	maxTupleKey = 1 << 16
+	// maxQuoted bounds what an error says of a string.
+	maxQuoted = 256
 	// bytesPerStep is how much plain string work one step stands for.
 	bytesPerStep = 16
 	// valueSize is what a slot of a list costs towards ValueBytes.

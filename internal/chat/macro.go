@@ -50,7 +50,7 @@ func (d *macroDef) bind(b *binder, sc *scope) error {
 	defer func() { b.inLoop = savedIn }()
 	for _, p := range d.params {
 		p.slot = in.ref(p.name)
-		d.undef = append(d.undef, &undefined{hint: "parameter " + reprString(p.name) + " was not provided"})
+		d.undef = append(d.undef, &undefined{hint: "parameter " + quoted(p.name) + " was not provided"})
 	}
 	for _, e := range d.defaults {
 		if err := b.expr(e, in, false); err != nil {
@@ -90,27 +90,30 @@ type macro struct {
 
 func (*macro) pyType() string { return "Macro" }
 
-func (m *macro) attribute(name string) Value {
+func (m *macro) attribute(r *run, name string) (Value, error) {
 	switch name {
 	case "name":
 		if m.def.name == "" {
-			return None
+			return None, nil
 		}
-		return text(m.def.name)
+		return text(m.def.name), nil
 	case "arguments":
 		var out []Value
+		if err := r.builtItems(4 * len(m.def.params)); err != nil {
+			return nil, err
+		}
 		for _, p := range m.def.params {
 			out = append(out, text(p.name))
 		}
-		return &tuple{items: out}
+		return &tuple{items: out}, nil
 	case "catch_kwargs":
-		return boolean(m.def.wants[spKwargs])
+		return boolean(m.def.wants[spKwargs]), nil
 	case "catch_varargs":
-		return boolean(m.def.wants[spVarargs])
+		return boolean(m.def.wants[spVarargs]), nil
 	case "caller":
-		return boolean(m.def.reads[spCaller])
+		return boolean(m.def.reads[spCaller]), nil
 	}
-	return nil
+	return nil, nil
 }
 
 // call runs the macro; what it printed is its value.
@@ -137,13 +140,20 @@ func (m *macro) call(r *run, pos []Value, kw []keyword) (Value, error) {
 func (d *macroDef) arguments(r *run, pos []Value, kw []keyword) error {
 	d.init.enter(r)
 	n := len(d.params)
+	if err := r.charge(n * len(kw) / 8); err != nil {
+		return err
+	}
 	for i, p := range d.params {
 		if i < len(pos) {
 			p.slot.store(r, pos[i])
 			continue
 		}
 		for j, k := range kw {
-			if k.name == p.name {
+			same, err := r.sameText(k.name, p.name)
+			if err != nil {
+				return err
+			}
+			if same {
 				p.slot.store(r, k.val)
 				kw = append(kw[:j:j], kw[j+1:]...)
 				break
@@ -171,13 +181,13 @@ func (d *macroDef) arguments(r *run, pos []Value, kw []keyword) error {
 		}
 		d.extra[spKwargs].store(r, m)
 	case len(kw) > 0:
-		return failf("macro %s takes no keyword argument %s", reprString(d.name), reprString(kw[0].name))
+		return failf("macro %s takes no keyword argument %s", quoted(d.name), quoted(kw[0].name))
 	}
 	switch {
 	case d.wants[spVarargs]:
 		d.extra[spVarargs].store(r, &tuple{items: pos[min(n, len(pos)):]})
 	case len(pos) > n:
-		return failf("macro %s takes not more than %d argument(s)", reprString(d.name), n)
+		return failf("macro %s takes not more than %d argument(s)", quoted(d.name), n)
 	}
 	return d.fillDefaults(r)
 }

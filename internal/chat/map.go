@@ -3,8 +3,10 @@ package chat
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 )
 
@@ -83,7 +85,7 @@ func (m *Map) find(h hashKey) int {
 		return -1
 	}
 	for i := range m.entries {
-		if k, err := hashOf(m.entries[i].key, 0); err == nil && k == h {
+		if simpleHash(m.entries[i].key) == h {
 			return i
 		}
 	}
@@ -97,17 +99,21 @@ func (m *Map) put(key Value, h hashKey, v Value) {
 		return
 	}
 	m.entries = append(m.entries, entry{key, v})
-	switch {
-	case m.index != nil:
-		m.index[h] = len(m.entries) - 1
-	case len(m.entries) > smallMap:
+	if m.index == nil {
+		if len(m.entries) <= smallMap && simpleKeys[h.kind] {
+			return
+		}
 		m.index = make(map[hashKey]int, 2*len(m.entries))
-		for i := range m.entries {
-			k, _ := hashOf(m.entries[i].key, 0) // was hashed when it came in
-			m.index[k] = i
+		for i := range m.entries[:len(m.entries)-1] {
+			m.index[simpleHash(m.entries[i].key)] = i
 		}
 	}
+	m.index[h] = len(m.entries) - 1
 }
+
+// simpleKeys are the kinds of keys that are hashed for nothing. A map with any other
+// has an index, however small it is: it is never hashed again.
+var simpleKeys = [256]bool{'s': true, 'i': true, 'f': true, 'n': true, 'u': true}
 
 // putAny is put for a key that may not be hashable.
 func (m *Map) putAny(r *run, key, v Value) error {
@@ -120,49 +126,56 @@ func (m *Map) putAny(r *run, key, v Value) error {
 }
 
 func (m *Map) clone() *Map {
-	c := NewMap(len(m.entries))
-	for _, e := range m.entries {
-		h, _ := hashOf(e.key, 0) // was hashed when it came in
-		c.put(e.key, h, e.val)
-	}
-	return c
+	return &Map{entries: slices.Clone(m.entries), index: maps.Clone(m.index)}
 }
 
-// hash is hashOf, paid for: a key may be long.
+// hash gives the hash of a key and pays for it and for one look into a map: both
+// read all of a long key.
 func (r *run) hash(v Value) (hashKey, error) {
-	h, err := hashOf(v, 0)
+	h, err := r.hashAt(v, 0)
 	if err != nil {
 		return h, err
 	}
-	return h, r.charge(len(h.s) / 32)
+	return h, r.scan(len(h.s))
 }
 
-func hashOf(v Value, depth int) (hashKey, error) {
+// simpleHash is the hash of a value of a kind that can be had without work: the zero
+// hashKey, which no value has, for any other.
+func simpleHash(v Value) hashKey {
 	switch x := v.(type) {
 	case text:
-		return hashKey{kind: 's', s: string(x)}, nil
+		return hashKey{kind: 's', s: string(x)}
 	case markup:
-		return hashKey{kind: 's', s: string(x)}, nil
+		return hashKey{kind: 's', s: string(x)}
 	case integer:
-		return hashKey{kind: 'i', n: uint64(x)}, nil
+		return hashKey{kind: 'i', n: uint64(x)}
 	case boolean:
 		if x {
-			return hashKey{kind: 'i', n: 1}, nil
+			return hashKey{kind: 'i', n: 1}
 		}
-		return hashKey{kind: 'i'}, nil
-	case bigint:
-		return hashBig(x.n), nil
+		return hashKey{kind: 'i'}
 	case float:
-		return hashFloat(float64(x)), nil
+		return hashFloat(float64(x))
 	case none:
-		return hashKey{kind: 'n'}, nil
+		return hashKey{kind: 'n'}
 	case *undefined:
-		return hashKey{kind: 'u'}, nil
+		return hashKey{kind: 'u'}
+	}
+	return hashKey{}
+}
+
+func (r *run) hashAt(v Value, depth int) (hashKey, error) {
+	if h := simpleHash(v); h.kind != 0 {
+		return h, nil
+	}
+	switch x := v.(type) {
+	case bigint:
+		return hashBig(x.n), r.chargeInt(x)
 	case *tuple:
-		return hashTuple(x, depth)
+		return r.hashTuple(x.items, depth)
 	case *rangeValue:
 		start, step := integer(x.start), integer(x.step)
-		return hashTuple(&tuple{items: []Value{text("range"), integer(x.n), start, step}}, depth)
+		return r.hashTuple([]Value{text("range"), integer(x.n), start, step}, depth)
 	case *function: // equal to itself alone, as the next ones are
 		return hashKey{kind: 'o', s: fmt.Sprintf("%p", x.def)}, nil
 	case *macro, *namespace, *loopState, *generator, *cycler, *joiner:
@@ -186,14 +199,20 @@ func hashFloat(f float64) hashKey {
 	return hashKey{kind: 'f', n: math.Float64bits(f)}
 }
 
-func hashTuple(t *tuple, depth int) (hashKey, error) {
+func (r *run) hashTuple(items []Value, depth int) (hashKey, error) {
 	if depth > maxDataDepth {
 		return hashKey{}, &LimitError{"levels of nesting in a value", maxDataDepth}
 	}
 	var b []byte
-	for _, it := range t.items {
-		h, err := hashOf(it, depth+1)
+	for _, it := range items {
+		h, err := r.hashAt(it, depth+1)
 		if err != nil {
+			return hashKey{}, err
+		}
+		if len(b)+len(h.s) > maxTupleKey {
+			return hashKey{}, &LimitError{"bytes in a tuple used as a key", maxTupleKey}
+		}
+		if err := r.built(2*len(h.s) + 2*bytesPerStep); err != nil {
 			return hashKey{}, err
 		}
 		b = append(b, h.kind)
@@ -202,9 +221,6 @@ func hashTuple(t *tuple, depth int) (hashKey, error) {
 		b = strconv.AppendInt(b, int64(len(h.s)), 36)
 		b = append(b, ':')
 		b = append(b, h.s...)
-		if len(b) > 1<<16 {
-			return hashKey{}, &LimitError{"bytes in a tuple used as a key", 1 << 16}
-		}
 	}
 	return hashKey{kind: 't', s: string(b)}, nil
 }

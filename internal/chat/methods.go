@@ -105,9 +105,12 @@ var intMethods = map[string]*builtin{
 	"conjugate":        {name: "conjugate", fn: numConjugate},
 	"bit_length": {name: "bit_length", fn: func(r *run, self Value, _ args) (Value, error) {
 		n, _ := numOf(self)
-		return integer(n.big().BitLen()), r.chargeInt(self)
+		return integer(n.big().BitLen()), nil
 	}},
 	"bit_count": {name: "bit_count", fn: func(r *run, self Value, _ args) (Value, error) {
+		if err := r.chargeInt(self); err != nil {
+			return nil, err
+		}
 		n, _ := numOf(self)
 		count := 0
 		for _, w := range new(big.Int).Abs(n.big()).Bits() {
@@ -115,7 +118,7 @@ var intMethods = map[string]*builtin{
 				count++
 			}
 		}
-		return integer(count), r.chargeInt(self)
+		return integer(count), nil
 	}},
 }
 

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // dictFromKeys is dict.fromkeys, which a dict has as well.
@@ -30,7 +31,7 @@ func isPrintable(c rune) bool { return unicode.IsPrint(c) }
 
 func strIsPrintable(r *run, self Value, _ args) (Value, error) {
 	s, _ := strOf(self)
-	if err := r.charge(len(s) / 16); err != nil {
+	if err := r.scanText(s); err != nil {
 		return nil, err
 	}
 	return boolean(strings.IndexFunc(s, func(c rune) bool { return !isPrintable(c) }) < 0), nil
@@ -51,7 +52,7 @@ func strMakeTrans(r *run, _ Value, a args) (Value, error) {
 		for _, e := range m.entries {
 			key := e.key
 			if s, ok := strOf(key); ok {
-				if runeCount(s) != 1 {
+				if len(s) > utf8.UTFMax || runeCount(s) != 1 {
 					return nil, failf("string keys in translate table must be of length 1")
 				}
 				key = integer([]rune(s)[0])
@@ -146,9 +147,12 @@ func numRatio(r *run, self Value, _ args) (Value, error) {
 	if n.f-n.f != 0 {
 		return nil, failf("cannot convert infinity or NaN to integer ratio")
 	}
+	if err := r.charge(int(math.Abs(math.Log2(math.Abs(n.f)+1))) + 50); err != nil {
+		return nil, err
+	}
 	q := new(big.Rat)
 	q.SetFloat64(n.f)
-	return &tuple{items: []Value{normInt(new(big.Int).Set(q.Num())), normInt(new(big.Int).Set(q.Denom()))}}, r.charge(int(math.Abs(math.Log2(math.Abs(n.f)+1))) + 50)
+	return &tuple{items: []Value{normInt(new(big.Int).Set(q.Num())), normInt(new(big.Int).Set(q.Denom()))}}, nil
 }
 
 func numConjugate(_ *run, self Value, _ args) (Value, error) { return negate(self, true) }

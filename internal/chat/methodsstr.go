@@ -57,7 +57,10 @@ var strMethods = map[string]*builtin{
 	"isalnum":   allMethod("isalnum", func(c rune) bool { return unicode.IsLetter(c) || unicode.IsNumber(c) }),
 	"isascii": {name: "isascii", fn: func(r *run, self Value, a args) (Value, error) {
 		s, _ := strOf(self)
-		return boolean(isASCII(s)), r.scan(len(s))
+		if err := r.scan(len(s)); err != nil {
+			return nil, err
+		}
+		return boolean(isASCII(s)), nil
 	}},
 	"isupper":      caseMethod("isupper", unicode.IsUpper, unicode.IsLower),
 	"islower":      caseMethod("islower", unicode.IsLower, unicode.IsUpper),
@@ -73,10 +76,13 @@ var strMethods = map[string]*builtin{
 func textMethod(name string, f func(string) string) *builtin {
 	return &builtin{name: name, fn: func(r *run, self Value, _ args) (Value, error) {
 		s, _ := strOf(self)
+		if err := r.scanText(s); err != nil {
+			return nil, err
+		}
 		if err := r.built(len(s)); err != nil {
 			return nil, err
 		}
-		return sameKind(self, f(s)), r.scanText(s)
+		return sameKind(self, f(s)), nil
 	}}
 }
 
@@ -93,16 +99,25 @@ func stripMethod(name string, left, right bool) *builtin {
 		if err != nil {
 			return nil, err
 		}
-		cost := 4
-		if set != nil {
-			if len(*set) > 1<<16 {
-				return nil, &LimitError{"bytes in a set of characters to strip", 1 << 16}
-			}
-			cost += len(*set) / 2
-		}
-		out := stripSet(s, set, left, right)
-		return sameKind(self, out), r.charge((len(s) - len(out)) / 16 * cost)
+		out, err := r.strip(s, set, left, right)
+		return sameKind(self, out), err
 	}}
+}
+
+// strip is stripSet, paid for character by character: when the steps are used up, no
+// further character is in the set.
+func (r *run) strip(s string, set *string, left, right bool) (string, error) {
+	cost := int64(1)
+	in := isSpace
+	if set != nil {
+		cost += int64(len(*set)) / bytesPerStep
+		in = func(c rune) bool { return strings.ContainsRune(*set, c) }
+	}
+	out := strip(s, func(c rune) bool {
+		r.steps -= cost
+		return r.steps >= 0 && in(c)
+	}, left, right)
+	return out, r.charge(0)
 }
 
 // optStr unpacks a string argument that may be None.
@@ -128,7 +143,7 @@ func needStr(v Value) (string, error) {
 
 // window cuts s to the start and end that many methods take, and says at which
 // code point it begins. ok is false where it lies beyond the end.
-func window(s string, start, end Value) (w string, from int, ok bool, err error) {
+func (r *run) window(s string, start, end Value) (w string, from int, ok bool, err error) {
 	var b sliceBounds
 	for _, p := range []struct {
 		v  Value
@@ -144,6 +159,11 @@ func window(s string, start, end Value) (w string, from int, ok bool, err error)
 		*p.to = &n
 	}
 	lo, hi := 0, len(s)
+	if b.start != nil || b.stop != nil { // both are looked for, and what is before is counted
+		if err := r.charge(len(s) / 4); err != nil {
+			return "", 0, false, err
+		}
+	}
 	if b.start != nil {
 		lo = runeOffset(s, *b.start)
 		if *b.start > 0 && *b.start > int64(runeCount(s)) {
@@ -162,10 +182,7 @@ func window(s string, start, end Value) (w string, from int, ok bool, err error)
 func affixMethod(has func(s, affix string) bool) func(*run, Value, args) (Value, error) {
 	return func(r *run, self Value, a args) (Value, error) {
 		s, _ := strOf(self)
-		if err := r.scan(len(s)); err != nil {
-			return nil, err
-		}
-		w, _, ok, err := window(s, a.v[1], a.v[2])
+		w, _, ok, err := r.window(s, a.v[1], a.v[2])
 		if err != nil {
 			return nil, err
 		}
@@ -175,7 +192,7 @@ func affixMethod(has func(s, affix string) bool) func(*run, Value, args) (Value,
 				if err != nil {
 					return nil, err
 				}
-				if err := r.step(); err != nil {
+				if err := r.charge(1 + min(len(affix), len(w))/bytesPerStep); err != nil {
 					return nil, err
 				}
 				if ok && has(w, affix) {
@@ -188,6 +205,9 @@ func affixMethod(has func(s, affix string) bool) func(*run, Value, args) (Value,
 		if !isStr {
 			return nil, failf("startswith first arg must be str or a tuple of str, not %s", a.v[0].pyType())
 		}
+		if err := r.scan(min(len(affix), len(w))); err != nil {
+			return nil, err
+		}
 		return boolean(ok && has(w, affix)), nil
 	}
 }
@@ -197,6 +217,9 @@ func cutMethod(cut func(s, affix string) string) func(*run, Value, args) (Value,
 		s, _ := strOf(self)
 		affix, err := needStr(a.v[0])
 		if err != nil {
+			return nil, err
+		}
+		if err := r.scan(min(len(affix), len(s))); err != nil {
 			return nil, err
 		}
 		return sameKind(self, cut(s, affix)), nil
@@ -215,7 +238,9 @@ func strReplace(r *run, self Value, a args) (Value, error) {
 	}
 	if _, ok := self.(markup); ok {
 		if _, ok := a.v[1].(markup); !ok {
-			repl = escapeHTML(repl)
+			if repl, err = r.escape(repl); err != nil {
+				return nil, err
+			}
 		}
 	}
 	count, err := intOf(a.v[2])
@@ -253,7 +278,7 @@ func strJoin(r *run, self Value, a args) (Value, error) {
 	sep, _ := strOf(self)
 	items, err := r.collect(a.v[0])
 	if err != nil {
-		return nil, failf("can only join an iterable")
+		return nil, unlessLimit(err, "can only join an iterable")
 	}
 	var b strings.Builder
 	for i, it := range items {
@@ -263,7 +288,9 @@ func strJoin(r *run, self Value, a args) (Value, error) {
 		}
 		if _, ok := self.(markup); ok {
 			if _, ok := it.(markup); !ok {
-				s = escapeHTML(s)
+				if s, err = r.escape(s); err != nil {
+					return nil, err
+				}
 			}
 		}
 		if err := r.built(len(sep) + len(s) + 1); err != nil {

@@ -71,17 +71,15 @@ func splitRight(s, sep string, limit int) []string {
 
 func strSplitLines(r *run, self Value, a args) (Value, error) {
 	s, _ := strOf(self)
-	if err := r.charge(len(s) / 4); err != nil {
-		return nil, err
-	}
-	if err := r.builtItems(strings.Count(s, "\n")); err != nil {
-		return nil, err
-	}
 	keep, err := flagOf(a.v[0])
 	if err != nil {
 		return nil, err
 	}
-	return r.texts(self, splitLines(s, keep))
+	lines, err := r.splitLines(s, keep)
+	if err != nil {
+		return nil, err
+	}
+	return r.texts(self, lines)
 }
 
 func partitionMethod(find func(s, sep string) int, right bool) func(*run, Value, args) (Value, error) {
@@ -121,7 +119,7 @@ func findMethod(name string, find func(s, sub string) int, must bool) *builtin {
 		if err := r.charge(len(s) / 16); err != nil {
 			return nil, err
 		}
-		w, from, ok, err := window(s, a.v[1], a.v[2])
+		w, from, ok, err := r.window(s, a.v[1], a.v[2])
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +146,7 @@ func strCount(r *run, self Value, a args) (Value, error) {
 	if err := r.charge(len(s) / 16); err != nil {
 		return nil, err
 	}
-	w, _, ok, err := window(s, a.v[1], a.v[2])
+	w, _, ok, err := r.window(s, a.v[1], a.v[2])
 	if err != nil || !ok {
 		return integer(0), err
 	}
@@ -170,7 +168,7 @@ func padMethod(sides func(n, width int) (left, right int)) func(*run, Value, arg
 		if err != nil {
 			return nil, err
 		}
-		if runeCount(fill) != 1 {
+		if len(fill) > utf8.UTFMax || runeCount(fill) != 1 {
 			return nil, failf("The fill character must be exactly one character long")
 		}
 		width, err := intOf(a.v[0])
@@ -184,9 +182,9 @@ func padMethod(sides func(n, width int) (left, right int)) func(*run, Value, arg
 
 // pad fills s up to width characters.
 func (r *run) pad(s string, width int64, fill string, sides func(n, width int) (left, right int)) (string, error) {
-	n := runeCount(s)
-	if width <= int64(n) {
-		return s, r.scan(len(s))
+	n, err := r.runeCount(s)
+	if err != nil || width <= int64(n) {
+		return s, err
 	}
 	if err := r.builtN(int64(len(fill)), width); err != nil {
 		return "", err
@@ -216,6 +214,9 @@ func strExpandTabs(r *run, self Value, a args) (Value, error) {
 	s, _ := strOf(self)
 	size, err := intOf(a.v[0])
 	if err != nil {
+		return nil, err
+	}
+	if err := r.scan(len(s)); err != nil {
 		return nil, err
 	}
 	if err := r.builtN(max(size, 1), int64(strings.Count(s, "\t"))+1); err != nil {
@@ -249,7 +250,7 @@ func strExpandTabs(r *run, self Value, a args) (Value, error) {
 func allMethod(name string, is func(rune) bool) *builtin {
 	return &builtin{name: name, fn: func(r *run, self Value, _ args) (Value, error) {
 		s, _ := strOf(self)
-		if err := r.charge(len(s) / 16); err != nil {
+		if err := r.scanText(s); err != nil {
 			return nil, err
 		}
 		for _, c := range s {
@@ -272,7 +273,10 @@ func isDigit(c rune) bool {
 func caseMethod(name string, want, never func(rune) bool) *builtin {
 	return &builtin{name: name, fn: func(r *run, self Value, _ args) (Value, error) {
 		s, _ := strOf(self)
-		return boolean(hasCase(s, want, never)), r.charge(len(s) / 16)
+		if err := r.scanText(s); err != nil {
+			return nil, err
+		}
+		return boolean(hasCase(s, want, never)), nil
 	}}
 }
 
@@ -289,6 +293,9 @@ func hasCase(s string, want, never func(rune) bool) bool {
 
 func strIsTitle(r *run, self Value, _ args) (Value, error) {
 	s, _ := strOf(self)
+	if err := r.scanText(s); err != nil {
+		return nil, err
+	}
 	inWord, found := false, false
 	for _, c := range s {
 		switch {
@@ -305,12 +312,15 @@ func strIsTitle(r *run, self Value, _ args) (Value, error) {
 			inWord = false
 		}
 	}
-	return boolean(found), r.charge(len(s) / 16)
+	return boolean(found), nil
 }
 
 func strIsIdentifier(r *run, self Value, _ args) (Value, error) {
 	s, _ := strOf(self)
+	if err := r.scanText(s); err != nil {
+		return nil, err
+	}
 	c, _ := utf8.DecodeRuneInString(s)
 	ok := s != "" && nameLen(s) == len(s) && (c == '_' || unicode.IsLetter(c))
-	return boolean(ok), r.charge(len(s) / 16)
+	return boolean(ok), nil
 }

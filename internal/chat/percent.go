@@ -24,6 +24,9 @@ func (r *run) percent(like Value, s string, arg Value) (Value, error) {
 	if t, ok := arg.(*tuple); ok {
 		p.items = t.items
 	}
+	if err := r.charge(len(s) / 8); err != nil { // every part of it is looked through
+		return nil, err
+	}
 	for p.i < len(s) {
 		at := strings.IndexByte(s[p.i:], '%')
 		if at < 0 {
@@ -183,7 +186,7 @@ func (p *percenter) key() (Value, error) {
 	p.i++
 	v, ok := m.Get(name)
 	if !ok {
-		return nil, failf("KeyError: %s", reprString(name))
+		return nil, failf("KeyError: %s", quoted(name))
 	}
 	return v, nil
 }
@@ -264,10 +267,9 @@ func (p *percenter) text(verb byte, v Value) (string, error) {
 	case 'r':
 		return p.r.repr(v)
 	case 'a':
-		s, err := p.r.repr(v)
-		return asciiRepr(s), err
+		return p.r.asciiRepr(v)
 	case 'c':
-		if s, ok := strOf(v); ok && runeCount(s) == 1 {
+		if s, ok := strOf(v); ok && len(s) <= utf8.UTFMax && runeCount(s) == 1 {
 			return s, nil
 		}
 		n, err := intOf(v)
@@ -277,18 +279,25 @@ func (p *percenter) text(verb byte, v Value) (string, error) {
 		return string(rune(n)), nil
 	}
 	s, err := p.r.str(v)
+	if err != nil {
+		return "", err
+	}
 	if _, ok := p.like.(markup); ok {
 		if _, ok := v.(markup); !ok {
-			s = escapeHTML(s)
+			return p.r.escape(s)
 		}
 	}
-	return s, err
+	return s, nil
 }
 
-// asciiRepr escapes what a repr leaves that is not ASCII.
-func asciiRepr(s string) string {
-	if isASCII(s) {
-		return s
+// asciiRepr is a repr with all escaped that is not ASCII: no byte becomes more than three.
+func (r *run) asciiRepr(v Value) (string, error) {
+	s, err := r.repr(v)
+	if err != nil || isASCII(s) {
+		return s, err
+	}
+	if err := r.builtSlowly(3 * len(s)); err != nil {
+		return "", err
 	}
 	var b []byte
 	for _, c := range s {
@@ -303,5 +312,5 @@ func asciiRepr(s string) string {
 			b = appendHex(append(b, `\U`...), c, 8)
 		}
 	}
-	return string(b)
+	return string(b), nil
 }

@@ -160,13 +160,8 @@ func swapcase(s string) string {
 	return b.String()
 }
 
-// stripSet cuts the characters of set, or white space where set is nil, from
-// the chosen ends.
-func stripSet(s string, set *string, left, right bool) string {
-	in := isSpace
-	if set != nil {
-		in = func(c rune) bool { return strings.ContainsRune(*set, c) }
-	}
+// strip cuts the characters that are in a set from the chosen ends.
+func strip(s string, in func(rune) bool, left, right bool) string {
 	if left {
 		s = strings.TrimLeftFunc(s, in)
 	}
@@ -191,9 +186,22 @@ func lineEnd(s string) int {
 	return 0
 }
 
-// splitLines is str.splitlines; keep leaves the line breaks on.
-func splitLines(s string, keep bool) []string {
-	var out []string
+// splitLines is str.splitlines; keep leaves the line breaks on. It pays for the work
+// and for the list.
+func (r *run) splitLines(s string, keep bool) ([]string, error) {
+	if err := r.charge(len(s)); err != nil {
+		return nil, err
+	}
+	n := 1
+	for i := 0; i < len(s); i++ {
+		if lineEnd(s[i:]) > 0 {
+			n++
+		}
+	}
+	if err := r.builtItems(n); err != nil {
+		return nil, err
+	}
+	out := make([]string, 0, n)
 	start := 0
 	for i := 0; i < len(s); {
 		n := lineEnd(s[i:])
@@ -212,7 +220,7 @@ func splitLines(s string, keep bool) []string {
 	if start < len(s) {
 		out = append(out, s[start:])
 	}
-	return out
+	return out, nil
 }
 
 // fields is str.split() without a separator: cut at runs of white space, at
@@ -260,5 +268,13 @@ func fieldsRight(s string, max int) []string {
 
 // escapeHTML is what the escape filter does.
 func escapeHTML(s string) string { return htmlEscaper.Replace(s) }
+
+// escape is escapeHTML, paid for.
+func (r *run) escape(s string) (string, error) {
+	if err := r.built(5 * len(s)); err != nil {
+		return "", err
+	}
+	return escapeHTML(s), nil
+}
 
 var htmlEscaper = strings.NewReplacer("&", "&amp;", ">", "&gt;", "<", "&lt;", "'", "&#39;", `"`, "&#34;")

@@ -160,6 +160,9 @@ func (p *printer) str(s string) error {
 	if err := p.r.scanText(s); err != nil {
 		return err
 	}
+	if int64(len(p.b)+len(s)) > p.r.mem {
+		return p.r.built(len(p.b) + len(s))
+	}
 	p.b = appendReprString(p.b, s)
 	return nil
 }

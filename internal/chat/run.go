@@ -52,8 +52,31 @@ func (r *run) charge(n int) error {
 // scan pays for reading n bytes.
 func (r *run) scan(n int) error { return r.charge(n / bytesPerStep) }
 
+// walk pays for the way to code point i of s: no more than four bytes for each before it.
+func (r *run) walk(s string, i int64) error {
+	n := len(s)
+	if far := max(i, -i); far >= 0 && far < int64(n)/4 {
+		n = int(far) * 4
+	}
+	return r.scan(n)
+}
+
+// sameText is a == b, paid for.
+func (r *run) sameText(a, b string) (bool, error) {
+	if len(a) != len(b) {
+		return false, nil
+	}
+	if err := r.scan(len(a)); err != nil {
+		return false, err
+	}
+	return a == b, nil
+}
+
 // scanText pays for looking at every character of s.
 func (r *run) scanText(s string) error {
+	if err := r.scan(len(s)); err != nil {
+		return err
+	}
 	if isASCII(s) {
 		return r.charge(len(s) / 4)
 	}
@@ -111,8 +134,11 @@ func (r *run) write(s string) error {
 	if len(s) > r.lim.OutputBytes-len(r.out) {
 		return &LimitError{"bytes of output", int64(r.lim.OutputBytes)}
 	}
+	if err := r.scan(len(s)); err != nil {
+		return err
+	}
 	r.out = append(r.out, s...)
-	return r.scan(len(s))
+	return nil
 }
 
 // writeValue prints v.

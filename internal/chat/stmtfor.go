@@ -143,12 +143,12 @@ func (l *recursiveLoop) render(r *run, items Value, outer *frame, depth int) (Va
 	if err != nil {
 		return nil, err
 	}
-	saved := r.frame
-	r.frame = &frame{slots: make([]Value, s.fn.slots), parent: outer}
-	defer func() { r.frame = saved }()
 	if err := r.builtItems(s.fn.slots); err != nil {
 		return nil, err
 	}
+	saved := r.frame
+	r.frame = &frame{slots: make([]Value, s.fn.slots), parent: outer}
+	defer func() { r.frame = saved }()
 	state := newLoop(r, src, it, depth)
 	state.again, state.outer = l, outer
 	start := len(r.out)

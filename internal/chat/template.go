@@ -77,6 +77,26 @@ func (t *Template) Reads(name string) bool {
 // where it went beyond opt.Limits, and *RuntimeError for anything else it could
 // not do. Safe for concurrent use; ctx must not change meanwhile.
 func (t *Template) Render(ctx *Map, opt Options) (out string, err error) {
+	r := t.newRun(ctx, opt)
+	// A template comes with a file and the input with a request: whatever they
+	// do, it must end this rendering alone.
+	defer func() {
+		if p := recover(); p != nil {
+			out, err = "", &RuntimeError{Message: fmt.Sprintf("internal fault: %v", p)}
+		}
+	}()
+	t.init.enter(r)
+	if _, err := t.body.exec(r); err != nil {
+		return "", err
+	}
+	if err := r.joined(0); err != nil {
+		return "", err
+	}
+	return string(r.out), nil
+}
+
+// newRun is the state of a Render before its first statement.
+func (t *Template) newRun(ctx *Map, opt Options) *run {
 	lim := opt.Limits.withDefaults()
 	if ctx == nil {
 		ctx = NewMap(0)
@@ -93,19 +113,5 @@ func (t *Template) Render(ctx *Map, opt Options) (out string, err error) {
 			r.names[i] = t.globals[i]
 		}
 	}
-	// A template comes with a file and the input with a request: whatever they
-	// do, it must end this rendering alone.
-	defer func() {
-		if p := recover(); p != nil {
-			out, err = "", &RuntimeError{Message: fmt.Sprintf("internal fault: %v", p)}
-		}
-	}()
-	t.init.enter(r)
-	if _, err := t.body.exec(r); err != nil {
-		return "", err
-	}
-	if err := r.joined(0); err != nil {
-		return "", err
-	}
-	return string(r.out), nil
+	return r
 }

@@ -26,11 +26,12 @@ var tests = map[string]*builtin{
 	"even":        {name: "even", fn: remainderTest(2, 0)},
 	"divisibleby": {name: "divisibleby", params: []param{{"num", nil}}, fn: divisibleTest},
 
-	"sameas": {name: "sameas", params: []param{{"other", nil}}, fn: func(_ *run, v Value, a args) (Value, error) {
+	"sameas": {name: "sameas", params: []param{{"other", nil}}, fn: func(r *run, v Value, a args) (Value, error) {
 		if u, ok := v.(*undefined); ok { // every look at a missing name makes a new one
 			return boolean(u == a.v[0]), nil
 		}
-		return boolean(same(v, a.v[0]) && v.pyType() == a.v[0].pyType()), nil
+		is, err := r.same(v, a.v[0])
+		return boolean(is && v.pyType() == a.v[0].pyType()), err
 	}},
 	"filter": namedTest("filter", func(r *run, s string) bool { return r.lib.filters[s] != nil }),
 	"test":   namedTest("test", func(r *run, s string) bool { return r.lib.tests[s] != nil }),
@@ -100,7 +101,10 @@ func caseTest(want, never func(rune) bool) func(*run, Value, args) (Value, error
 		if err != nil {
 			return nil, err
 		}
-		return boolean(hasCase(s, want, never)), r.charge(len(s) / 16)
+		if err := r.scanText(s); err != nil {
+			return nil, err
+		}
+		return boolean(hasCase(s, want, never)), nil
 	}
 }
 

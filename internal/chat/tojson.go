@@ -136,7 +136,7 @@ func (w *jsonWriter) newline(depth int) error {
 		return nil
 	}
 	// depth is small, but the indent is the template's.
-	if err := w.r.charge(len(w.indent) * depth / bytesPerStep); err != nil {
+	if err := w.r.charge((len(w.indent) + 2) * depth / bytesPerStep); err != nil {
 		return err
 	}
 	if err := w.room(len(w.indent)*depth + 1); err != nil {
@@ -176,10 +176,10 @@ func (w *jsonWriter) before(i, depth int) error {
 		if err := w.room(len(w.item)); err != nil {
 			return err
 		}
-		w.b = append(w.b, w.item...)
 		if err := w.r.scan(len(w.item)); err != nil {
 			return err
 		}
+		w.b = append(w.b, w.item...)
 	}
 	return w.newline(depth + 1)
 }
@@ -205,6 +205,9 @@ func (w *jsonWriter) dict(m *Map, depth int) error {
 		if !ok {
 			switch e.key.(type) {
 			case none, boolean, integer, bigint, float:
+				if err := w.r.chargeInt(e.key); err != nil {
+					return err
+				}
 			default:
 				return failf("keys must be str, int, float, bool or None, not %s", e.key.pyType())
 			}
@@ -217,6 +220,9 @@ func (w *jsonWriter) dict(m *Map, depth int) error {
 			return err
 		}
 		if err := w.room(len(w.key)); err != nil {
+			return err
+		}
+		if err := w.r.scan(len(w.key)); err != nil {
 			return err
 		}
 		w.b = append(w.b, w.key...)
@@ -268,6 +274,9 @@ func (w *jsonWriter) str(s string) error {
 		}
 		plain := c >= 0x20 && c != '"' && c != '\\' && (c < 0x7f || !w.ascii)
 		if !plain {
+			if err := w.room(i - done); err != nil { // escapes are longer
+				return err
+			}
 			w.b = append(w.b, s[done:i]...)
 			w.b = appendJSONEscape(w.b, c)
 			done = i + n

@@ -16,11 +16,11 @@ func (u *undefined) message() string {
 	case u.hint != "":
 		return u.hint
 	case u.owner == "":
-		return reprString(u.name) + " is undefined"
+		return quoted(u.name) + " is undefined"
 	case u.element:
 		return u.owner + " has no element " + u.name
 	}
-	return "'" + u.owner + "' has no attribute " + reprString(u.name)
+	return "'" + u.owner + "' has no attribute " + quoted(u.name)
 }
 
 func (u *undefined) fail() error { return &RuntimeError{Message: u.message()} }
@@ -45,7 +45,7 @@ func missingAttr(obj Value, name string) Value {
 }
 
 func unsafeAttr(obj Value, name string) Value {
-	return &undefined{hint: "access to attribute " + reprString(name) + " of " + reprString(obj.pyType()) + " object is unsafe."}
+	return &undefined{hint: "access to attribute " + quoted(name) + " of " + quoted(obj.pyType()) + " object is unsafe."}
 }
 
 func typeLabel(v Value) string {
