@@ -3,6 +3,7 @@ package tokenizer
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // byteLevel is byte-level BPE as GPT-2 brought it: words are bytes, and a
@@ -13,6 +14,10 @@ type byteLevel struct {
 	pairs  map[uint64]ranked // left<<32|right
 	space  bool              // one goes before text that begins with none
 	words  map[string]int32  // whole words that are tokens whatever the merges say; nil where merges decide
+	// spelled is what words are given to as their bytes are spelled, where a file has
+	// more to say than merges; nil elsewhere.
+	spelled *rawBPE
+	spell   [256]string
 }
 
 // ranked is what a pair of tokens merges to.
@@ -28,10 +33,11 @@ func newByteLevel(t *Tokenizer, v *Vocab) error {
 		return err
 	}
 	spell := spelling()
+	whole := true
 	for i, s := range spell {
 		id, ok := t.byText[s]
 		if !ok || t.flags[id]&flagText == 0 {
-			id = none
+			id, whole = none, false
 		}
 		b.bytes[i] = id
 	}
@@ -53,6 +59,14 @@ func newByteLevel(t *Tokenizer, v *Vocab) error {
 	})
 	if b.pairs, err = pairsOf(t, v); err != nil {
 		return err
+	}
+	if r := v.Rules; r != nil && (!whole || r.ContinuingPrefix != "" || r.EndSuffix != "") {
+		b.spell, b.spelled = spell, &rawBPE{chars: map[string]int32{}, pairs: b.pairs}
+		if err := b.spelled.follow(t, r); err != nil {
+			return err
+		}
+		b.spelled.whole = nil
+		b.spelled.fill(t)
 	}
 	if row.wholeWords {
 		b.words = make(map[string]int32, len(v.Tokens))
@@ -119,8 +133,8 @@ func spelling() (spell [256]string) {
 }
 
 // pairsOf resolves merges to ids. All three tokens of a merge must exist; the first of
-// equal pairs counts. A merge that makes what the file calls a control token would let
-// plain text become one, so it is refused.
+// equal pairs counts, of a tokenizer.json the last. A merge that makes what the file
+// calls a control token would let plain text become one, so it is refused.
 func pairsOf(t *Tokenizer, v *Vocab) (map[uint64]ranked, error) {
 	n := len(v.Merges) + len(v.Pairs)
 	if n == 0 && len(t.byText) > 0 && v.Rules == nil {
@@ -157,7 +171,15 @@ func pairsOf(t *Tokenizer, v *Vocab) (map[uint64]ranked, error) {
 		if !ok {
 			return nil, bad("right part is not in the vocabulary of %d tokens", len(t.flags))
 		}
-		made = append(append(made[:0], l...), r...)
+		tail := r
+		if v.Rules != nil {
+			n := len(v.Rules.ContinuingPrefix)
+			if n > len(r) || n < len(r) && !utf8.RuneStart(r[n]) {
+				return nil, bad("right part is shorter than the prefix %q", v.Rules.ContinuingPrefix)
+			}
+			tail = r[n:]
+		}
+		made = append(append(made[:0], l...), tail...)
 		id, ok := t.byText[string(made)]
 		if !ok {
 			return nil, bad("what it makes is not in the vocabulary of %d tokens", len(t.flags))
@@ -166,7 +188,7 @@ func pairsOf(t *Tokenizer, v *Vocab) (map[uint64]ranked, error) {
 			return nil, bad("makes token %d, which the file marks as no text", id)
 		}
 		key := uint64(uint32(left))<<32 | uint64(uint32(right))
-		if _, dup := pairs[key]; !dup {
+		if _, dup := pairs[key]; !dup || v.Rules != nil {
 			pairs[key] = ranked{uint32(rank), id}
 		}
 	}
@@ -195,6 +217,10 @@ func (b *byteLevel) encode(dst []int32, text string, _ bool, m *merger) []int32 
 				continue
 			}
 		}
+		if b.spelled != nil {
+			dst = b.spelled.byRules(dst, b.spellWord(word), m)
+			continue
+		}
 		m.reset(len(word))
 		for i := range len(word) {
 			m.add(b.bytes[word[i]], 1)
@@ -208,4 +234,12 @@ func (b *byteLevel) encode(dst []int32, text string, _ bool, m *merger) []int32 
 			}
 		}
 	}
+}
+
+func (b *byteLevel) spellWord(word string) string {
+	out := make([]byte, 0, 2*len(word))
+	for i := range len(word) {
+		out = append(out, b.spell[word[i]]...)
+	}
+	return string(out)
 }

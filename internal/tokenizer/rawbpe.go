@@ -16,11 +16,14 @@ type rawBPE struct {
 	escape bool             // spaces become U+2581
 	lines  map[string]int32 // tokens that are line ends only, for words that are lines; nil: words are below
 
-	words *wordCutter      // of a tokenizer.json; nil: below
+	rules bool             // of a tokenizer.json, which all below is of
+	words *wordCutter      // nil: below
 	marks bool             // no merge has U+2581 after another character: what it begins is a word apart
 	whole map[string]int32 // words that are tokens whatever the merges say; nil: none
 	unk   int32
-	fuse  bool // unknown neighbours are one
+	fuse  bool   // unknown neighbours are one
+	inner string // goes before each character of a word but the first, to make its token
+	last  string // goes after the last one
 }
 
 func newRawBPE(t *Tokenizer, v *Vocab) error {
@@ -38,41 +41,93 @@ func newRawBPE(t *Tokenizer, v *Vocab) error {
 		if m.words, err = wordsOf(v.Rules.Split); err != nil {
 			return err
 		}
-		m.unk, m.fuse = t.special.UNK, v.Rules.FuseUnknown
-		if v.Rules.ByteFallback {
-			if m.bytes, err = t.allByteTokens(); err != nil {
-				return err
-			}
-		}
-		if v.Rules.WholeWords {
-			m.whole = t.byText
-		}
 		if m.words.none() {
 			m.words = nil
 		}
-	}
-	for id, text := range t.texts {
-		if t.flags[id]&flagText == 0 || text == "" {
-			continue
-		}
-		if _, n := utf8.DecodeRuneInString(text); n == len(text) {
-			m.chars[text] = int32(id)
-		}
-		if m.lines != nil && strings.Trim(text, "\n") == "" {
-			m.lines[text] = int32(id)
+		if err := m.follow(t, v.Rules); err != nil {
+			return err
 		}
 	}
+	m.fill(t)
 	if m.pairs, err = pairsOf(t, v); err != nil {
 		return err
 	}
 	_, marked := m.chars[spaceMark]
-	m.marks = v.Rules != nil && marked && m.whole == nil
+	m.marks = m.rules && marked && m.whole == nil && m.inner == "" && m.last == ""
 	for _, made := range m.pairs {
 		m.marks = m.marks && !strings.Contains(strings.TrimLeft(t.texts[made.id], spaceMark), spaceMark)
 	}
-	t.setPieces(unescapeSpaces)
+	t.setPieces(m.piece(v.Rules))
 	t.model = m
 	return nil
+}
+
+// follow takes over what a tokenizer.json says of this kind of model.
+func (p *rawBPE) follow(t *Tokenizer, r *Rules) (err error) {
+	p.rules, p.unk, p.fuse = true, t.special.UNK, r.FuseUnknown
+	p.inner, p.last = r.ContinuingPrefix, r.EndSuffix
+	if r.ByteFallback {
+		if p.bytes, err = t.allByteTokens(); err != nil {
+			return err
+		}
+	}
+	if r.WholeWords {
+		p.whole = map[string]int32{}
+	}
+	return nil
+}
+
+// fill finds the tokens that words are made of before merging.
+func (p *rawBPE) fill(t *Tokenizer) {
+	for id, text := range t.texts {
+		if p.whole != nil && t.flags[id]&(flagText|flagByte) != 0 {
+			p.whole[text] = int32(id)
+		}
+		if t.flags[id]&flagText == 0 || text == "" {
+			continue
+		}
+		if p.isChar(text) {
+			p.chars[text] = int32(id)
+		}
+		if p.lines != nil && strings.Trim(text, "\n") == "" {
+			p.lines[text] = int32(id)
+		}
+	}
+}
+
+// isChar tells whether a character, with what goes around it, may be text.
+func (p *rawBPE) isChar(text string) bool {
+	for _, s := range []string{text, strings.TrimPrefix(text, p.inner)} {
+		for _, s := range []string{s, strings.TrimSuffix(s, p.last)} {
+			if _, n := utf8.DecodeRuneInString(s); n > 0 && n == len(s) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// piece is what a token decodes to in the middle of a text, by the file's decoders.
+func (p *rawBPE) piece(r *Rules) func(dst []byte, text string) []byte {
+	if r == nil {
+		return unescapeSpaces
+	}
+	for _, s := range r.Decode {
+		switch s.Type {
+		case "BPEDecoder":
+			return func(dst []byte, text string) []byte {
+				return append(dst, strings.ReplaceAll(text, s.Content, " ")...)
+			}
+		case "WordPiece":
+			return func(dst []byte, text string) []byte {
+				if tail, ok := strings.CutPrefix(text, s.Prefix); ok {
+					return append(dst, tail...)
+				}
+				return append(append(dst, ' '), text...)
+			}
+		}
+	}
+	return unescapeSpaces
 }
 
 // allByteTokens finds the token of each byte by its name; all must be there.
@@ -135,6 +190,9 @@ func (p *rawBPE) word(dst []int32, word string, m *merger) []int32 {
 	if id, ok := p.whole[word]; ok {
 		return append(dst, id)
 	}
+	if p.rules {
+		return p.byRules(dst, word, m)
+	}
 	m.reset(len(word))
 	for word != "" {
 		n := 1
@@ -154,20 +212,45 @@ func (p *rawBPE) word(dst []int32, word string, m *merger) []int32 {
 		word = word[n:]
 	}
 	m.merge(p)
-	if p.bytes != nil {
-		return m.spell(dst, p.bytes)
-	}
+	return m.spell(dst, p.bytes)
+}
+
+// byRules is word as the library of tokenizer.json has it: what has no token is its
+// bytes' tokens, the unknown token, or nothing, before anything merges.
+func (p *rawBPE) byRules(dst []int32, word string, m *merger) []int32 {
+	m.reset(len(word))
 	unknown := false
-	for i := range m.syms {
-		id := m.syms[i].id
-		if id < 0 {
-			if p.unk < 0 || unknown && p.fuse {
-				continue
+	for first := true; word != ""; first = false {
+		_, n := utf8.DecodeRuneInString(word)
+		char := word[:n]
+		word = word[n:]
+		if !first && p.inner != "" || word == "" && p.last != "" {
+			m.text = m.text[:0]
+			if !first {
+				m.text = append(m.text, p.inner...)
 			}
-			id = p.unk
+			m.text = append(m.text, char...)
+			if word == "" {
+				m.text = append(m.text, p.last...)
+			}
+			char = string(m.text)
 		}
-		unknown = m.syms[i].id < 0
-		dst = append(dst, id)
+		id, ok := p.chars[char]
+		switch {
+		case ok:
+			m.add(id, 1)
+		case p.bytes != nil:
+			for i := range len(char) {
+				m.add(p.bytes[char[i]], 1)
+			}
+		case p.unk >= 0 && !(unknown && p.fuse):
+			m.add(p.unk, 1)
+		}
+		unknown = !ok
+	}
+	m.merge(p)
+	for i := range m.syms {
+		dst = append(dst, m.syms[i].id)
 	}
 	return dst
 }

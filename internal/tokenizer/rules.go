@@ -19,10 +19,11 @@ type Rules struct {
 	Before    []int32 // what addSpecial puts before a text, and after it
 	After     []int32
 
-	WholeWords       bool // a word that is a token is that token, whatever the merges say
-	ByteFallback     bool // what has no token is spelled in byte tokens
-	FuseUnknown      bool // unknown neighbours are one
-	ContinuingPrefix string
+	WholeWords       bool      // a word that is a token is that token, whatever the merges say
+	ByteFallback     bool      // what has no token is spelled in byte tokens
+	FuseUnknown      bool      // unknown neighbours are one
+	ContinuingPrefix string    // WordPiece, BPE: goes before what continues a word, to make its token
+	EndSuffix        string    // BPE: goes after what ends one
 	MaxWordChars     int       // WordPiece: longer words are unknown
 	Scores           []float64 // unigram: instead of Vocab.Scores, which is too narrow to tell equal sums apart
 }

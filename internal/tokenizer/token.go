@@ -77,7 +77,7 @@ func (t *Tokenizer) EOG() []int32 {
 // encoding leaves them out; mostly none, or only bytes that UTF-8 never uses.
 func (t *Tokenizer) MissingBytes() []byte {
 	b, ok := t.model.(*byteLevel)
-	if !ok {
+	if !ok || b.spelled != nil && (b.spelled.unk >= 0 || b.spelled.bytes != nil) {
 		return nil
 	}
 	var missing []byte

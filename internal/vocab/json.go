@@ -61,13 +61,16 @@ func FromJSON(data []byte) (tokenizer.Vocab, error) {
 		Specials: tokenizer.NoSpecials(), TrustTypes: true, Merges: m.merges, Pairs: m.pairs,
 		Rules: &tokenizer.Rules{
 			Normalize: normal, Split: split, Decode: decode, Before: post.before, After: post.after,
-			WholeWords: m.whole, ByteFallback: m.fallback, FuseUnknown: m.fuse, ContinuingPrefix: "##", MaxWordChars: m.maxChars,
+			WholeWords: m.whole, ByteFallback: m.fallback, FuseUnknown: m.fuse, MaxWordChars: m.maxChars, EndSuffix: m.suffix,
 		},
 	}
-	if m.prefix != nil {
-		v.Rules.ContinuingPrefix = *m.prefix
-	}
 	v.Model = m.kind(s, split, decode)
+	switch {
+	case m.prefix != nil:
+		v.Rules.ContinuingPrefix = *m.prefix
+	case v.Model == "bert":
+		v.Rules.ContinuingPrefix = "##"
+	}
 	s.tokens(&v, &m, added)
 	if s.err != nil {
 		return tokenizer.Vocab{}, s.err

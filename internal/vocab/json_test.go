@@ -17,7 +17,7 @@ import (
 func small(t testing.TB) (names []string) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.jsonl")
-	if err != nil || len(files) < 8 {
+	if err != nil || len(files) < 10 {
 		t.Fatalf("%d files in testdata (%v)", len(files), err)
 	}
 	for _, f := range files {

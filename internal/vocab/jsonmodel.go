@@ -70,8 +70,6 @@ func (s *jsonScan) model() jsonModel {
 		s.fail("a model without a vocabulary")
 	case m.dropout:
 		s.fail("dropout would make tokens a matter of chance")
-	case m.suffix != "":
-		s.fail("end_of_word_suffix %q is not supported", shorten(m.suffix))
 	case m.typ == "" && !m.isList:
 		m.typ = "BPE" // early files don't say
 	}
@@ -141,9 +139,6 @@ func (m *jsonModel) kind(s *jsonScan, split, decode []tokenizer.Step) string {
 	}
 	switch {
 	case m.typ == "BPE" && !m.isList:
-		if m.prefix != nil && *m.prefix != "" {
-			s.fail("continuing_subword_prefix %q is not supported with BPE", shorten(*m.prefix))
-		}
 		if byteLevel(split) || byteLevel(decode) {
 			return "gpt2"
 		}

@@ -62,8 +62,6 @@ func TestFromJSONRefuses(t *testing.T) {
 		{whole(`"special_tokens":{"<s>":`, `"special_tokens":{"<t>":`), "not among special_tokens"},
 		{whole(`"type":"BPE"`, `"type":"WordMaybe"`), `"WordMaybe"`},
 		{whole(`"dropout":null`, `"dropout":0.1`), "chance"},
-		{whole(`"dropout":null`, `"end_of_word_suffix":"</w>"`), "</w>"},
-		{whole(`"dropout":null`, `"continuing_subword_prefix":"@@"`), "@@"},
 		{whole(`"dropout":null`, `"speed":1`), "model.speed"},
 		{whole(`"vocab":{"a":0,"b":1,"ab":2},`, ``), "without a vocabulary"},
 		{whole(`["a b"]`, `["a b",["a","b"]]`), "both kinds"},
