@@ -164,7 +164,10 @@ func (f *bracer) value(name string) (Value, error) {
 		first, rest = name[:i], name[i:]
 	}
 	v, err := f.first(first)
-	for err == nil && rest != "" {
+	if err != nil {
+		return nil, err
+	}
+	for rest != "" {
 		if err := f.r.step(); err != nil {
 			return nil, err
 		}
@@ -201,8 +204,11 @@ func (f *bracer) value(name string) (Value, error) {
 		default:
 			v, err = f.r.getitem(v, text(part))
 		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	return v, err
+	return v, nil
 }
 
 // number is the integer that a part of a field's name is; nil where it is none.
