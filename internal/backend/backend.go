@@ -67,7 +67,7 @@ type Device interface {
 	Plan(p *prog.Program, src Source) (Plan, error)
 	// Load checks that every weight of p is in src with a shape and format that
 	// this device runs, and brings the weights into its own layout. progress,
-	// which may be nil, is told of bytes done and in all.
+	// which may be nil, is told of bytes done and in all, from the caller's goroutine.
 	Load(p *prog.Program, src Source, progress func(done, total int64)) (Model, error)
 	Close() error
 }

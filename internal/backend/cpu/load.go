@@ -51,7 +51,9 @@ type loader struct {
 	next  int // of chunks
 	done  int64
 	total int64
-	errs  []error
+	err   error // the first
+
+	packed chan struct{} // holds something when done has grown
 }
 
 // chunk is some panels of a weight: of one matrix, or all of all its stack's.
@@ -67,16 +69,39 @@ func (l *loader) load() ([]weight, error) {
 	if err := l.lay(); err != nil {
 		return nil, err
 	}
-	chunks := l.chunks()
+	if err := l.packAll(l.chunks()); err != nil {
+		return nil, errors.Join(err, l.memory.close())
+	}
+	return l.weights, nil
+}
+
+// packAll packs all chunks by workers, and tells of it on the caller's goroutine, which
+// no worker waits for.
+func (l *loader) packAll(chunks []chunk) error {
+	l.packed = make(chan struct{}, 1)
 	var workers sync.WaitGroup
+	defer func() { // also where progress panics
+		l.mu.Lock()
+		l.next = len(chunks)
+		l.mu.Unlock()
+		workers.Wait()
+	}()
 	for range min(l.workers, len(chunks)) {
 		workers.Go(func() { l.work(chunks) })
 	}
-	workers.Wait()
-	if len(l.errs) > 0 {
-		return nil, errors.Join(errors.Join(l.errs...), l.memory.close())
+	go func() {
+		workers.Wait()
+		close(l.packed)
+	}()
+	for range l.packed {
+		if l.progress != nil {
+			l.mu.Lock()
+			done := l.done
+			l.mu.Unlock()
+			l.progress(done, l.total)
+		}
 	}
-	return l.weights, nil
+	return l.err
 }
 
 // panelBytes is the memory of one matrix of a weight, and of all of its stack.
@@ -207,22 +232,23 @@ func (l *loader) work(chunks []chunk) {
 		l.mu.Lock()
 		i := l.next
 		l.next++
-		failed := len(l.errs) > 0
+		failed := l.err != nil
 		l.mu.Unlock()
 		if failed || i >= len(chunks) {
 			return
 		}
 		err := l.pack(chunks[i])
 		l.mu.Lock()
-		if err != nil {
-			l.errs = append(l.errs, err)
-		} else {
+		if err == nil {
 			l.done += chunks[i].bytes
-			if l.progress != nil {
-				l.progress(l.done, l.total)
-			}
+		} else if l.err == nil {
+			l.err = err
 		}
 		l.mu.Unlock()
+		select {
+		case l.packed <- struct{}{}:
+		default: // the one before has not been seen yet, and will tell of this too
+		}
 	}
 }
 

@@ -148,6 +148,19 @@ func TestLoadFaults(t *testing.T) {
 	}
 }
 
+// TestProgressPanics: progress is called by Load's caller, who can catch what it throws;
+// no worker is left behind.
+func TestProgressPanics(t *testing.T) {
+	m := backendtest.NewRandom(6)
+	defer func() {
+		if got := recover(); got != "mine" {
+			t.Errorf("recovered %v", got)
+		}
+	}()
+	_, err := cpu.New(cpu.Options{Threads: 2}).Load(m.Prog, m, func(int64, int64) { panic("mine") })
+	t.Errorf("loaded, with %v", err)
+}
+
 // TestProgress asks that the last report says that all is done.
 func TestProgress(t *testing.T) {
 	m := backendtest.NewRandom(6)
