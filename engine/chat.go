@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -33,9 +34,17 @@ func (e *Engine) ChatTraits() *toolcall.Traits {
 		if e.tmpl == nil {
 			return
 		}
+		over := error(nil) // a limit that it went beyond
 		e.learnt.traits = toolcall.Learn(e.learnt.source, func(messages, tools chat.Value, generation bool) (string, error) {
+			if over != nil {
+				return "", over
+			}
 			vars := e.chatVars(messages, tools).Set("add_generation_prompt", chat.Bool(generation))
-			return e.tmpl.Render(vars, chat.Options{Now: time.Now(), Limits: chat.Limits{Steps: probeSteps}})
+			text, err := e.tmpl.Render(vars, chat.Options{Now: time.Now(), Limits: probeLimits})
+			if limit := (*chat.LimitError)(nil); errors.As(err, &limit) {
+				over = err
+			}
+			return text, err
 		})
 	})
 	return &e.learnt.traits
@@ -55,9 +64,10 @@ func (e *Engine) shown(texts []string) map[int32]string {
 	return out
 }
 
-// probeSteps bounds a rendering that only tells what a template does: a hundredth
-// of a second.
-const probeSteps = 300_000
+// probeLimits bound a rendering that only tells what a template does. A conversation of
+// a few words needs a fraction of them; the first rendering that needs more is the last,
+// so that a template made to be slow does not hold the first requests up.
+var probeLimits = chat.Limits{Steps: 300_000, OutputBytes: 64 << 10, ValueBytes: 4 << 20}
 
 // RenderChat turns a conversation into the text that the model was trained on,
 // by its own template: ErrNoChat where it has none, a *RequestError where the

@@ -64,12 +64,7 @@ func (c *channels) step(last bool) bool {
 		}
 		return ok
 	}
-	at, marker := -1, ""
-	for _, m := range bodyEnds {
-		if i := bytes.Index(c.buf[c.seen:], []byte(m)); i >= 0 && (at < 0 || c.seen+i < at) {
-			at, marker = c.seen+i, m
-		}
-	}
+	at, marker := bodyEnd(c.buf, c.seen)
 	if at < 0 {
 		if c.kind == isCall {
 			c.seen = max(c.seen, len(c.buf)-len(markMessage)) // a call is read as a whole
@@ -98,6 +93,24 @@ func (c *channels) step(last bool) bool {
 		c.head = marker
 	}
 	return true
+}
+
+// bodyEnd finds the first of bodyEnds from a byte on, -1 if there is none. It looks no
+// further than that, so that many short bodies cost no more than a long one.
+func bodyEnd(b []byte, from int) (at int, marker string) {
+	for {
+		i := bytes.Index(b[from:], []byte("<|")) // as all of them begin
+		if i < 0 {
+			return -1, ""
+		}
+		from += i
+		for _, m := range bodyEnds {
+			if bytes.HasPrefix(b[from:], []byte(m)) {
+				return from, m
+			}
+		}
+		from += len("<|")
+	}
 }
 
 // open reads a header: "assistant<|channel|>commentary to=functions.f <|constrain|>json".

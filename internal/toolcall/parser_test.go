@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -216,5 +217,30 @@ func TestLongCall(t *testing.T) {
 	}
 	if a := parse(Options{Calls: formatNamed(t, "json in tool_call tags")}, pieces...); len(a.calls) != 1 || a.content != "" {
 		t.Errorf("%d calls", len(a.calls))
+	}
+}
+
+// TestManyMarkers: megabytes of markers and of objects in objects take time linear in
+// their length as well: a template can write them where formats are tried.
+func TestManyMarkers(t *testing.T) {
+	const size = 2 << 20
+	for _, c := range []struct{ format, before, part string }{
+		{"harmony", "", "<|end|>"},
+		{"harmony", "", "<|start|><|message|>"},
+		{"harmony", "", "<|"},
+		{"deepseek", "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>f<｜tool▁sep｜>{}<｜tool▁call▁end｜>"},
+		{"json in tool_call tags", "<tool_call>" + strings.Repeat(`{"function":`, 9000) + "1", "}"},
+		{"mistral", "", "[TOOL_CALLS]f[ARGS]{}"},
+	} {
+		n := size / len(c.part)
+		if c.part == "}" {
+			n = 9000
+		}
+		text := c.before + strings.Repeat(c.part, n)
+		start := time.Now()
+		parse(Options{Calls: formatNamed(t, c.format), Offer: testOffer}, text)
+		if took := time.Since(start); took > 5*time.Second { // of which it needs a tenth of one; before, it was minutes
+			t.Errorf("%s: %d bytes of %q took %v", c.format, len(text), c.part, took)
+		}
 	}
 }

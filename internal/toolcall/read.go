@@ -64,8 +64,10 @@ func callOf(raw json.RawMessage) (Call, bool) {
 	if !ok {
 		return Call{}, false
 	}
-	if inner, ok := m["function"]; ok && inner[0] == '{' {
-		return callOf(inner)
+	if inner, ok := m["function"]; ok && inner[0] == '{' { // once: each level is read anew
+		if m, ok = members(inner); !ok {
+			return Call{}, false
+		}
 	}
 	var name string
 	if json.Unmarshal(m["name"], &name) != nil || name == "" {
@@ -166,9 +168,12 @@ func readDeepSeek(section string, _ *Offer) ([]Call, bool) {
 		if name, rest, ok = strings.Cut(rest, sep); !ok {
 			return nil, false
 		}
-		line, body, fenced := strings.Cut(rest, "\n"+fence+"json\n")
-		if fenced = fenced && !strings.ContainsAny(line, "{\n"); fenced {
-			name, rest = line, body
+		fenced := false
+		if at := strings.IndexAny(rest, "{\n"); at >= 0 { // a fence is behind the first line, a bare object in it
+			var body string
+			if body, fenced = strings.CutPrefix(rest[at:], "\n"+fence+"json\n"); fenced {
+				name, rest = rest[:at], body
+			}
 		}
 		raw, n, ok := jsonValue(rest)
 		if !ok {
