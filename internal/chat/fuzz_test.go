@@ -8,11 +8,25 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/paddock-go/paddock/internal/bounded"
 	"github.com/paddock-go/paddock/internal/golden"
 )
 
 // fuzzLimits keep one execution short.
 var fuzzLimits = Limits{Steps: 200_000, OutputBytes: 1 << 20, ValueBytes: 4 << 20}
+
+// compiling is what Compile takes of a source, decoding what DecodeJSON takes of a
+// text.
+var (
+	compiling = bounded.Bytes{Base: 1 << 20, Each: 1024}
+	decoding  = bounded.Bytes{Base: 64 << 10, Each: 64}
+)
+
+// rendering is what Render takes, as Limits has it. It does not depend on the sizes of
+// the template and of its context but for the variables' slots.
+func rendering(l Limits) bounded.Bytes {
+	return bounded.Bytes{Base: uint64(64*l.Steps+8*l.ValueBytes) + 8*uint64(l.OutputBytes), Each: 64}
+}
 
 func seedTemplates(f *testing.F, add func(src string)) {
 	rows, _ := referenceRows(f)
@@ -32,7 +46,9 @@ func seedTemplates(f *testing.F, add func(src string)) {
 func FuzzCompile(f *testing.F) {
 	seedTemplates(f, func(src string) { f.Add(src) })
 	f.Fuzz(func(t *testing.T, src string) {
-		tpl, err := Compile(src)
+		var tpl *Template
+		var err error
+		bounded.Hold(t, compiling, len(src), func() { tpl, err = Compile(src) })
 		if err == nil {
 			if tpl == nil {
 				t.Fatal("no template and no error")
@@ -61,7 +77,8 @@ func FuzzRender(f *testing.F) {
 			return
 		}
 		opt := Options{Limits: fuzzLimits, Now: goldenNow}
-		out, err := tpl.Render(ctx, opt)
+		var out string
+		bounded.Hold(t, rendering(fuzzLimits), len(src), func() { out, err = tpl.Render(ctx, opt) })
 		again, err2 := tpl.Render(ctx, opt)
 		if out != again || (err == nil) != (err2 == nil) {
 			t.Fatalf("two renderings differ: %q %v, %q %v", out, err, again, err2)
@@ -131,7 +148,8 @@ func FuzzRenderInput(f *testing.F) {
 			return
 		}
 		tpl := tpls[int(uint(which)%uint(len(tpls)))]
-		if _, err := tpl.Render(ctx, Options{Limits: fuzzLimits, Now: goldenNow}); err != nil {
+		bounded.Hold(t, rendering(fuzzLimits), len(input), func() { _, err = tpl.Render(ctx, Options{Limits: fuzzLimits, Now: goldenNow}) })
+		if err != nil {
 			checkRenderError(t, err)
 		}
 	})
@@ -150,7 +168,9 @@ func FuzzDecodeJSON(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		v, err := DecodeJSON([]byte(s), 0)
+		var v Value
+		var err error
+		bounded.Hold(t, decoding, len(s), func() { v, err = DecodeJSON([]byte(s), 0) })
 		if err != nil {
 			var bad *JSONError
 			var limit *LimitError

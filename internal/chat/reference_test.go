@@ -99,7 +99,7 @@ func TestReference(t *testing.T) {
 		passed++
 	}
 	t.Logf("reference templates: %d passed of %d; %d differ on purpose or print an address", passed, len(rows), differ)
-	if len(rows) < 1500 {
+	if len(rows) < 1950 {
 		t.Errorf("only %d rows", len(rows))
 	}
 }
