@@ -168,13 +168,16 @@ func (w *weights) convert(out, data []byte, t *tensor, p part, to quant.Format) 
 	return nil
 }
 
-// put encodes values. In a format of blocks one that is no number would make others
-// none, so it is refused there; single ones are what they are.
+// maxQ8_0 is the largest value of a block whose scale, 1/127 of it, is still a half.
+const maxQ8_0 = 127 * 65504
+
+// put encodes values. In a format of blocks one that is no number, or too large for the
+// scale, would make others none, so it is refused there; single ones are what they are.
 func put(dst []byte, to quant.Format, values []float32) error {
 	if to.BlockElems > 1 {
 		for _, v := range values {
-			if v-v != 0 {
-				return fmt.Errorf("a value is %v, which %v has not", v, to.Type)
+			if !(v >= -maxQ8_0 && v <= maxQ8_0) {
+				return fmt.Errorf("a value is %v, which %v has not: keep the weights as they are", v, to.Type)
 			}
 		}
 	}
