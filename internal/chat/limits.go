@@ -1,6 +1,12 @@
 package chat
 
 // Limits bound one Render. A zero field takes its default.
+//
+// They bound its memory with it. All that a Render allocates from beginning to end,
+// most of it garbage before long, is at most 64 bytes for each of Steps, 8 for each of
+// ValueBytes and of OutputBytes, and 64 for each byte of the source (slots of variables).
+// An operation pays its steps and bytes before it does its work, and whether or not it
+// then fails, so that no limit is passed by more than the least a statement takes.
 type Limits struct {
 	// Steps counts statements, operations and items walked; work on long
 	// strings and large integers costs steps by size, so that a step stands for

@@ -122,7 +122,7 @@ func TestConcurrentRender(t *testing.T) {
 			continue
 		}
 		want, wantErr := tpl.Render(ctx, Options{Now: goldenNow})
-		for range 4 {
+		for range 8 {
 			wg.Go(func() {
 				got, err := tpl.Render(ctx, Options{Now: goldenNow})
 				if got != want || (err == nil) != (wantErr == nil) {
