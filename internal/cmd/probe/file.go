@@ -175,7 +175,15 @@ func (f *file) opened(tokens []int32) (*session.Session, error) {
 	if err == nil && (len(tokens) == 0 || len(tokens) > s.Context()) {
 		err = fmt.Errorf("%d tokens, must be 1 to %d", len(tokens), s.Context())
 	}
-	return s, err
+	if err != nil || s.Embeds() { // the width of its rows is not that of the vocabulary
+		return s, err
+	}
+	for i, id := range tokens { // those of a later step are the answers of an earlier one
+		if id < 0 || int(id) >= s.Vocab() {
+			return nil, fmt.Errorf("tokens[%d] is %d, the vocabulary has ids 0 to %d", i, id, s.Vocab()-1)
+		}
+	}
+	return s, nil
 }
 
 // steps computes tokens in chunks, or at once where they can't be cut.

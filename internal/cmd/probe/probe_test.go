@@ -1,9 +1,35 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/paddock-go/paddock/internal/golden"
 )
+
+// TestLateTokens: a token that no vocabulary has is told of as such also where it would
+// first be an answer, at the end of a step.
+func TestLateTokens(t *testing.T) {
+	d, model := openDoor(t), filepath.Join(golden.Dir(t), "models", "llama.gguf")
+	for _, last := range []int32{-1, 512, math.MaxInt32} {
+		tokens := append(slices.Repeat([]int32{1}, rows), last)
+		for _, op := range []string{"nll", "logits"} {
+			line, err := json.Marshal(map[string]any{"op": op, "model": model, "tokens": tokens})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var v any
+			if msg := d.askRaw(line, &v); !strings.Contains(msg, fmt.Sprintf("tokens[%d] is %d", rows, last)) {
+				t.Errorf("%s: %q", op, msg)
+			}
+		}
+	}
+}
 
 // TestErrorsLeaveTheProbeAlive: bad lines are answered in order and the next one is
 // served.
