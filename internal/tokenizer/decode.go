@@ -200,7 +200,7 @@ func (t *Tokenizer) decodeBy(steps []Step) error {
 		pieces := make([]string, 0, len(ids))
 		for _, id := range ids {
 			if t.has(id) && t.texts[id] != "" && !(skipSpecial && t.flags[id]&(flagControl|flagUnknown) != 0) {
-				pieces = append(pieces, t.texts[id])
+				pieces = append(pieces, t.shown(id))
 			}
 		}
 		for _, d := range chain {

@@ -42,7 +42,7 @@ var (
 func (t *Tokenizer) markEnds(trustTypes bool, ends []int32) {
 	named := func(name string) (int32, bool) {
 		id, ok := t.byText[name]
-		if !ok || trustTypes && t.flags[id]&(flagControl|flagUserDefined) == 0 {
+		if !ok || trustTypes && t.flags[id]&(flagControl|flagUserDefined|flagAdded) == 0 {
 			return none, false
 		}
 		if !trustTypes {

@@ -9,12 +9,14 @@ import (
 // normalizerTypes are the normalizers of tokenizer.json by their type: a further one
 // is a row.
 var normalizerTypes = map[string]func(Step) (func(string) string, error){
-	"NFC":          formStep(form{compose: true}),
-	"NFD":          formStep(form{}),
-	"NFKC":         formStep(form{compat: true, compose: true}),
-	"NFKD":         formStep(form{compat: true}),
-	"Lowercase":    func(Step) (func(string) string, error) { return lowercase, nil },
-	"StripAccents": func(Step) (func(string) string, error) { return dropMarks, nil },
+	"NFC":       formStep(form{compose: true}),
+	"NFD":       formStep(form{}),
+	"NFKC":      formStep(form{compat: true, compose: true}),
+	"NFKD":      formStep(form{compat: true}),
+	"Lowercase": func(Step) (func(string) string, error) { return lowercase, nil },
+	"StripAccents": func(Step) (func(string) string, error) {
+		return func(text string) string { return dropMarks(text, unicode.M) }, nil
+	},
 	"Prepend": func(s Step) (func(string) string, error) {
 		return func(text string) string {
 			if text == "" {
@@ -161,9 +163,11 @@ func nmt(text string) string {
 	})
 }
 
-func dropMarks(text string) string {
+// dropMarks drops marks: all kinds of them as a step of its own, those that take no
+// space within BERT's.
+func dropMarks(text string, marks *unicode.RangeTable) string {
 	return mapRunes(text, func(b []byte, r rune) []byte {
-		if unicode.Is(unicode.Mn, r) {
+		if unicode.Is(marks, r) {
 			return b
 		}
 		return utf8.AppendRune(b, r)
@@ -204,7 +208,7 @@ func bertStep(s Step) (func(string) string, error) {
 			})
 		}
 		if s.Accents {
-			text = dropMarks(form{}.apply(text))
+			text = dropMarks(form{}.apply(text), unicode.Mn)
 		}
 		if s.Lower {
 			text = lowercase(text)

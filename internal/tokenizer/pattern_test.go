@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/paddock-go/paddock/internal/bounded"
 )
 
 // TestPatternAgainstRegexp holds matches against those of the standard library, for
@@ -117,16 +119,20 @@ func FuzzPattern(f *testing.F) {
 		f.Add(s, "abc \n日A")
 	}
 	f.Fuzz(func(t *testing.T, src, text string) {
-		p, err := compilePattern("Split", src)
-		if err != nil {
-			return
-		}
-		at := 0
-		for _, m := range p.find(text, new(patternScratch)) {
-			if m.beg < at || m.end < m.beg || m.end > len(text) {
-				t.Fatalf("%q in %q: %v after %d", src, text, m, at)
+		// A bit for each step of a program and each character, of at most 512 steps.
+		may := bounded.Bytes{Base: 2 << 20, Each: 512}
+		bounded.Hold(t, may, len(src)+len(text), func() {
+			p, err := compilePattern("Split", src)
+			if err != nil {
+				return
 			}
-			at = m.end
-		}
+			at := 0
+			for _, m := range p.find(text, new(patternScratch)) {
+				if m.beg < at || m.end < m.beg || m.end > len(text) {
+					t.Fatalf("%q in %q: %v after %d", src, text, m, at)
+				}
+				at = m.end
+			}
+		})
 	})
 }

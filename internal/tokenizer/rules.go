@@ -57,6 +57,7 @@ type Added struct {
 	Normalized     bool // looked for in normalised text
 	LStrip, RStrip bool // takes the white space beside it
 	SingleWord     bool // only where it isn't part of a word
+	Outside        bool // the model doesn't know it: text that it isn't cut out of never becomes it
 }
 
 // rules are Rules at work.
@@ -64,6 +65,37 @@ type rules struct {
 	normalize  []func(string) string
 	normalized specials                                   // added tokens that are looked for in normalised text
 	decode     func(ids []int32, skipSpecial bool) string // nil: by the tokens' bytes
+	shown      map[int32]string                           // what added tokens decode as, where it isn't their text
+}
+
+// newRules is what must be there before the model is made.
+func newRules(t *Tokenizer, r *Rules) (own *rules, err error) {
+	own = &rules{shown: map[int32]string{}}
+	if own.normalize, err = normalizers(r.Normalize); err != nil {
+		return nil, err
+	}
+	for i, a := range r.Added {
+		if !t.has(a.ID) {
+			return nil, badVocab("Rules.Added", i, "", "id %d is outside the vocabulary of %d tokens", a.ID, len(t.flags))
+		}
+		if text := t.texts[a.ID]; a.Normalized {
+			if shown := own.apply(text); shown != text {
+				own.shown[a.ID] = shown
+			}
+		}
+	}
+	return own, nil
+}
+
+// shown is what a token decodes as before any decoder: its text, and of an added token
+// that is looked for in normalised text, that text normalised.
+func (t *Tokenizer) shown(id int32) string {
+	if t.rules != nil {
+		if s, ok := t.rules.shown[id]; ok {
+			return s
+		}
+	}
+	return t.texts[id]
 }
 
 // follow makes the tokenizer, whose model is made, go by r.
@@ -80,18 +112,11 @@ func (t *Tokenizer) follow(r *Rules) error {
 	}
 	t.addBOS = len(r.Before) > 0 && r.Before[0] == t.special.BOS
 	t.addEOS = len(r.After) > 0 && r.After[len(r.After)-1] == t.special.EOS
-	var err error
-	if own.normalize, err = normalizers(r.Normalize); err != nil {
-		return err
-	}
 	t.found.leftmost, own.normalized.leftmost = true, true
-	for i, a := range r.Added {
-		if !t.has(a.ID) {
-			return badVocab("Rules.Added", i, "", "id %d is outside the vocabulary of %d tokens", a.ID, len(t.flags))
-		}
-		text, in := t.texts[a.ID], &t.found
+	for _, a := range r.Added {
+		text, in := t.shown(a.ID), &t.found
 		if a.Normalized {
-			text, in = own.apply(text), &own.normalized
+			in = &own.normalized
 		}
 		if text == "" {
 			continue

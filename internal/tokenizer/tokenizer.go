@@ -49,6 +49,7 @@ const (
 	flagUnused
 	flagByte
 	flagEOG
+	flagAdded // by a tokenizer.json to what its model knows: only ever cut out of a text
 
 	// What plain text may become. Only a file's own types count here: a token that is
 	// called control by its name alone (eog.go) is still reached by merges, as the
@@ -101,7 +102,9 @@ func New(v Vocab) (*Tokenizer, error) {
 				return nil, err
 			}
 			if v.Rules != nil {
-				t.rules = new(rules)
+				if t.rules, err = newRules(t, v.Rules); err != nil {
+					return nil, err
+				}
 			}
 			if err := m.make(t, &v); err != nil {
 				return nil, err
@@ -194,6 +197,13 @@ func load(v *Vocab, defaults Specials) (*Tokenizer, error) {
 		}
 		t.byText[text] = int32(id)
 	}
+	if v.Rules != nil {
+		for _, a := range v.Rules.Added { // ids are checked later
+			if a.Outside && t.has(a.ID) && t.flags[a.ID] == flagUserDefined {
+				t.flags[a.ID] = flagAdded
+			}
+		}
+	}
 	var err error
 	t.special, err = v.Specials.within(n, defaults)
 	if err != nil {
@@ -235,6 +245,7 @@ func (t *Tokenizer) setPieces(normal func(dst []byte, text string) []byte) {
 	t.ends = make([]uint32, len(t.texts))
 	for id, text := range t.texts {
 		from := len(t.bytes)
+		text = t.shown(int32(id))
 		switch f := t.flags[id]; {
 		case f&(flagControl|flagUnknown|flagUserDefined) != 0 && t.rules == nil:
 			t.bytes = append(t.bytes, text...)

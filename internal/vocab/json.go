@@ -156,6 +156,7 @@ func (s *jsonScan) tokens(v *tokenizer.Vocab, m *jsonModel, added []jsonAdded) {
 		}
 	}
 	for _, a := range added {
+		a.Outside = v.Tokens[a.ID] == ""
 		kind := tokenizer.TypeUserDefined
 		if a.special {
 			kind = tokenizer.TypeControl
