@@ -15,6 +15,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,30 +29,58 @@ func main() {
 	}
 }
 
-// maxLine is the longest input line, in bytes.
+// maxLine is the longest input line that is answered, in bytes.
 const maxLine = 64 << 20
 
 // serve answers lines until the input ends.
 func serve(in io.Reader, out io.Writer) error {
 	p := &probe{files: make(map[string]*file)}
 	defer p.close()
-	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 1<<20), maxLine)
-	w := bufio.NewWriter(out)
-	for lines.Scan() {
-		if len(lines.Bytes()) == 0 {
-			continue
+	r, w := bufio.NewReaderSize(in, 1<<20), bufio.NewWriter(out)
+	for {
+		line, size, readErr := readLine(r)
+		if readErr != nil && readErr != io.EOF {
+			return readErr
 		}
-		b, err := json.Marshal(p.answer(lines.Bytes()))
-		if err != nil {
-			b, _ = json.Marshal(failure(fmt.Errorf("the answer can't be written as JSON: %w", err)))
+		var v map[string]any
+		switch {
+		case size > maxLine:
+			v = failure(fmt.Errorf("the line has %d bytes, at most %d are read", size, maxLine))
+		case size > 0:
+			v = p.answer(line)
 		}
-		w.Write(append(b, '\n'))
-		if err := w.Flush(); err != nil {
-			return err
+		if v != nil {
+			b, err := json.Marshal(v)
+			if err != nil {
+				b, _ = json.Marshal(failure(fmt.Errorf("the answer can't be written as JSON: %w", err)))
+			}
+			w.Write(append(b, '\n'))
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		}
+		if readErr == io.EOF {
+			return nil
 		}
 	}
-	return lines.Err()
+}
+
+// readLine reads a line, without its end, and counts its bytes; of one that is longer
+// than maxLine it keeps no more than that. io.EOF comes with the last line.
+func readLine(r *bufio.Reader) (line []byte, size int, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		whole := err == nil
+		if whole {
+			part = bytes.TrimSuffix(part[:len(part)-1], []byte{'\r'})
+		}
+		if size += len(part); size <= maxLine {
+			line = append(line, part...)
+		}
+		if whole || err != bufio.ErrBufferFull {
+			return line, size, err
+		}
+	}
 }
 
 func failure(err error) map[string]any { return map[string]any{"error": err.Error()} }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"slices"
@@ -28,6 +29,21 @@ func TestLateTokens(t *testing.T) {
 				t.Errorf("%s: %q", op, msg)
 			}
 		}
+	}
+}
+
+// TestLongLine: a line that is too long is answered like any other, as is one at the
+// end that nothing ends.
+func TestLongLine(t *testing.T) {
+	const good = `{"op":"dequant","type":"f32","hex":"0000803f"}`
+	in := io.MultiReader(strings.NewReader(good+"\r\n\n"), strings.NewReader(strings.Repeat("x", maxLine+1)), strings.NewReader("\n"+good))
+	var out strings.Builder
+	if err := serve(in, &out); err != nil {
+		t.Fatal(err)
+	}
+	const one = `{"values":[1]}` + "\n"
+	if got := out.String(); !strings.HasPrefix(got, one+`{"error":"the line has 67108865 bytes`) || !strings.HasSuffix(got, "\n"+one) || strings.Count(got, "\n") != 3 {
+		t.Errorf("%.300q", got)
 	}
 }
 
