@@ -289,6 +289,24 @@ func dotTQSDOTP1R4(a *dotArgs)
 //go:noescape
 func dotTQSDOTP1R1(a *dotArgs)
 
+//go:noescape
+func dotNVFP4NEONP1R2(a *dotArgs)
+
+//go:noescape
+func dotNVFP4NEONP2R1(a *dotArgs)
+
+//go:noescape
+func dotNVFP4NEONP1R1(a *dotArgs)
+
+//go:noescape
+func dotNVFP4SDOTP1R2(a *dotArgs)
+
+//go:noescape
+func dotNVFP4SDOTP2R1(a *dotArgs)
+
+//go:noescape
+func dotNVFP4SDOTP1R1(a *dotArgs)
+
 // neonTiles are the tiles of each format, in the order of the table of formats.
 var neonTiles = [len(formats)][]tile{
 	0: {
@@ -400,6 +418,11 @@ var neonTiles = [len(formats)][]tile{
 	24: {
 		{1, 2, dotTQNEONP1R2},
 		{1, 1, dotTQNEONP1R1},
+	},
+	25: {
+		{1, 2, dotNVFP4NEONP1R2},
+		{2, 1, dotNVFP4NEONP2R1},
+		{1, 1, dotNVFP4NEONP1R1},
 	},
 }
 
@@ -514,5 +537,10 @@ var sdotTiles = [len(formats)][]tile{
 	24: {
 		{1, 4, dotTQSDOTP1R4},
 		{1, 1, dotTQSDOTP1R1},
+	},
+	25: {
+		{1, 2, dotNVFP4SDOTP1R2},
+		{2, 1, dotNVFP4SDOTP2R1},
+		{1, 1, dotNVFP4SDOTP1R1},
 	},
 }

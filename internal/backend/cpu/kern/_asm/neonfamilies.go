@@ -57,6 +57,7 @@ var neonFamilies = []neonFamily{
 	{"iq2", "IQ2", signedLevels("iq2", iq2Levels), neonPlanes{sub: 16, high: true, levels: "iq2", top: 43, factor: eighth}.kernel, planesOf, planes4, false, 2},
 	{"iq1", "IQ1", signedLevels("iq1", iq1Levels), neonPlanes{sub: 16, high: true, levels: "iq1", top: 9, factor: eighth}.kernel, planesOf, planes4, false, 1},
 	{"tq", "TQ", "", neonPlanes{sub: 16, top: 3, offset: 1}.kernel, planesOf, planes4, false, 1},
+	{"nvfp4", "NVFP4", neonFP4, neonNVFP4, fewRows, fewRows, false, 0},
 }
 
 func (f *neonFamily) function(level string, tile [2]int) string {
