@@ -27,7 +27,6 @@ var neonWords = map[string]neonWord{
 	"tbl":     {0x4e000000, "tbl v%d.16b, {v%d.16b}, v%d.16b"},
 	"add":     {0x4ea08400, "add v%d.4s, v%d.4s, v%d.4s"},
 	"sub":     {0x6ea08400, "sub v%d.4s, v%d.4s, v%d.4s"},
-	"mul":     {0x4ea09c00, "mul v%d.4s, v%d.4s, v%d.4s"},
 	"mla":     {0x4ea09400, "mla v%d.4s, v%d.4s, v%d.4s"},
 	"addp":    {0x4ea0bc00, "addp v%d.4s, v%d.4s, v%d.4s"},
 	"addp8h":  {0x4e60bc00, "addp v%d.8h, v%d.8h, v%d.8h"},
@@ -74,10 +73,6 @@ var neonWords = map[string]neonWord{
 	"fabs":  {0x4ea0f800, "fabs v%d.4s, v%d.4s"},
 	"fcmgt": {0x6ea0e400, "fcmgt v%d.4s, v%d.4s, v%d.4s"},
 	"fcmge": {0x6e20e400, "fcmge v%d.4s, v%d.4s, v%d.4s"},
-	"zip1":  {0x4e803800, "zip1 v%d.4s, v%d.4s, v%d.4s"},
-	"zip2":  {0x4e807800, "zip2 v%d.4s, v%d.4s, v%d.4s"},
-	"uzp1":  {0x4e801800, "uzp1 v%d.4s, v%d.4s, v%d.4s"},
-	"uzp2":  {0x4e805800, "uzp2 v%d.4s, v%d.4s, v%d.4s"},
 }
 
 // neonShifts are shifts of the lanes by a constant: the immediate is base + n

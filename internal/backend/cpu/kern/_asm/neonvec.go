@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// function writes a function with what emit makes of it.
+// neonFunction writes a function with what emit makes of it.
 func neonFunction(b *bytes.Buffer, name, args string, size int, emit func(*neon)) {
 	n := &neon{}
 	emit(n)
@@ -13,11 +13,12 @@ func neonFunction(b *bytes.Buffer, name, args string, size int, emit func(*neon)
 	b.Write(n.body.Bytes())
 }
 
-// neonArg is an argument that lies in R0 and up, in order.
+// neonArg is a pointer that a function takes: the first in R0, the next in R1 and so on.
 type neonArg struct{ name, kind string }
 
-// rows emits a loop over blocks of 16 values: pointers advance by a block of
-// their own size, scalars are spread over a register each.
+// neonRows emits a function with a loop over blocks: before, block and after are
+// its parts, s the registers over which the scalars are spread. The parts advance
+// the pointers.
 func neonRows(b *bytes.Buffer, name string, pointers []neonArg, scalars []string, before, block, after func(n *neon, s []int)) {
 	args, off := "", 0
 	for i, p := range pointers {
