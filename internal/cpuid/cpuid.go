@@ -9,6 +9,9 @@ type Features struct {
 	AVX2       bool // with FMA and F16C, which every processor with AVX2 has
 	AVX512     bool // F, BW, DQ and VL
 	AVX512VNNI bool // with AVX512
+
+	NEON    bool // every arm64 processor has it
+	DotProd bool // SDOT and UDOT, with NEON
 }
 
 // disabled is what tests have switched off; production code never writes it.
@@ -20,6 +23,8 @@ func Detect() Features {
 	f.AVX2 = f.AVX2 && !disabled.AVX2
 	f.AVX512 = f.AVX512 && f.AVX2 && !disabled.AVX512
 	f.AVX512VNNI = f.AVX512VNNI && f.AVX512 && !disabled.AVX512VNNI
+	f.NEON = f.NEON && !disabled.NEON
+	f.DotProd = f.DotProd && f.NEON && !disabled.DotProd
 	return f
 }
 
@@ -31,5 +36,7 @@ func Disable(off Features) (undo func()) {
 	disabled.AVX2 = was.AVX2 || off.AVX2
 	disabled.AVX512 = was.AVX512 || off.AVX512
 	disabled.AVX512VNNI = was.AVX512VNNI || off.AVX512VNNI
+	disabled.NEON = was.NEON || off.NEON
+	disabled.DotProd = was.DotProd || off.DotProd
 	return func() { disabled = was }
 }

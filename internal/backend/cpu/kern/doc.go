@@ -2,15 +2,15 @@
 // products over them, activation rounding, norms, gates, rotary embedding and
 // attention over a paged cache.
 //
-// Portable Go defines every result to the bit. The variants for AVX2 and
-// AVX-512 repeat its float operations lane by lane in the same order, with a
+// Portable Go defines every result to the bit. The variants for AVX2, AVX-512
+// and NEON repeat its float operations lane by lane in the same order, with a
 // virtual vector of 16 lanes everywhere and one tree for horizontal sums, and
 // are tested against it. No result depends on how many rows or panels a call
 // covers. (NaN is NaN everywhere; its payload is not defined.)
 //
 // Weights lie in panels of 16 output rows: a lane is an output. Inside a block
 // of the inner dimension k, groups of 4 k lie together, which is the operand
-// order of VPDPBUSD and of the second operand of AMX tiles:
+// order of VPDPBUSD, of SDOT and of the second operand of AMX tiles:
 //
 //	        lane 0        lane 1              lane 15
 //	      ┌─────────────┬─────────────┬─ ─ ─┬─────────────┐

@@ -27,11 +27,3 @@ func choose(k *Kernels, l Level) {
 		k.vec, k.attend = avx512Vec, avx512Attend
 	}
 }
-
-func chooseTiles(k *Kernels, tiles *[len(formats)][]tile) {
-	for i, t := range tiles {
-		if len(t) > 0 {
-			k.linear[i] = t
-		}
-	}
-}

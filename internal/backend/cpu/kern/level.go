@@ -9,10 +9,12 @@ const (
 	Portable   Level = iota // plain Go: the definition
 	AVX2                    // with FMA and F16C
 	AVX512VNNI              // AVX-512 F, BW, DQ, VL and VNNI
+	NEON                    // the vectors of every arm64
+	NEONDot                 // with the dot products of bytes, SDOT
 	levels
 )
 
-var levelNames = [levels]string{"portable", "avx2", "avx512vnni"}
+var levelNames = [levels]string{"portable", "avx2", "avx512vnni", "neon", "neon+dotprod"}
 
 // String names the level.
 func (l Level) String() string {

@@ -120,29 +120,6 @@ func addAsm(dst, src []float32) {
 	add(dst[n*Lanes:], src[n*Lanes:])
 }
 
-// gated joins a gate's assembly and its portable kernel.
-func gated(asm func(dst, gate, up *float32, blocks int), portable func(dst, gate, up []float32)) func(dst, gate, up []float32) {
-	return func(dst, gate, up []float32) {
-		n := len(dst) / Lanes
-		if n > 0 {
-			asm(unsafe.SliceData(dst), unsafe.SliceData(gate), unsafe.SliceData(up), n)
-		}
-		n *= Lanes
-		portable(dst[n:], gate[n:], up[n:])
-	}
-}
-
-// capped joins a cap's assembly and its portable kernel.
-func capped(asm func(x *float32, blocks int, mul, limit, twice float32)) func(x []float32, limit float32) {
-	return func(x []float32, limit float32) {
-		n := len(x) / Lanes
-		if n > 0 {
-			asm(unsafe.SliceData(x), n, 2/limit, limit, 2*limit)
-		}
-		softcap(x[n*Lanes:], limit)
-	}
-}
-
 func roundQ8x32Asm(q []int8, d []float32, s []int32, x []float32) {
 	n := len(x) / 32
 	if n > 0 {

@@ -53,6 +53,7 @@ func main() {
 	write(filepath.Join(*out, "attend_amd64.s"), attendFile())
 	writeGo(filepath.Join(*out, "attendasm_amd64.go"), attendStubs())
 	writeGo(filepath.Join(*out, "dot_amd64.go"), declarations(files))
+	writeNeon(*out)
 }
 
 func writeGo(path string, src []byte) {
