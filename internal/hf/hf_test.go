@@ -132,6 +132,19 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestSizes: of the small files no more is read than they can need.
+func TestSizes(t *testing.T) {
+	for _, name := range []string{"config.json", "tokenizer_config.json", "generation_config.json", "chat_template.jinja", "modules.json"} {
+		f := small()
+		f.files["tokenizer.json"] = tokenizerJSON(t)
+		f.files[name] = strings.Repeat(" ", 16<<20+1)
+		var e *hf.Error
+		if _, err := hf.OpenFS(f.fs(t), "m", hf.Options{}); !errors.As(err, &e) || e.File != name || !strings.Contains(err.Error(), "16777217 bytes, at most 16777216") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestFactors: Granite's four factors come through as numbers of their own.
 func TestFactors(t *testing.T) {
 	f := small()

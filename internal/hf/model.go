@@ -131,8 +131,14 @@ func assemble(sets []*safetensors.Set, c *config, name string, o Options) (*gguf
 	return gguf.Assemble(head.Bytes(), total, w)
 }
 
-// maxText bounds the files that are no weights; the largest tokenizer.json has 35 MB.
-const maxText = 256 << 20
+// Bounds of the files that are no weights, in bytes. The largest tokenizer.json has 35
+// MB, the largest of the others not 2.
+const (
+	maxTokenizer = 256 << 20
+	maxSmall     = 16 << 20
+)
+
+const tokenizerName = "tokenizer.json"
 
 // read returns a copy of a file; nil and no error where it is not there.
 func read(load loader, name string) (data []byte, err error) {
@@ -144,8 +150,12 @@ func read(load loader, name string) (data []byte, err error) {
 		return nil, &Error{File: name, What: "can't be opened", Err: err}
 	}
 	defer m.Close()
-	if m.Size() > maxText {
-		return nil, &Error{File: name, What: fmt.Sprintf("%d bytes, at most %d", m.Size(), maxText)}
+	most := uint64(maxSmall)
+	if name == tokenizerName {
+		most = maxTokenizer
+	}
+	if m.Size() > most {
+		return nil, &Error{File: name, What: fmt.Sprintf("%d bytes, at most %d", m.Size(), most)}
 	}
 	err = m.Read(func(off uint64) error {
 		return &Error{File: name, What: fmt.Sprintf("byte %d of %d can't be read any more", off, m.Size())}

@@ -10,7 +10,7 @@ import (
 // readText reads tokenizer and template. The ends of a generation are those of
 // generation_config.json and config.json together.
 func (m *Model) readText(load loader, c *config) error {
-	data, err := read(load, "tokenizer.json")
+	data, err := read(load, tokenizerName)
 	if err != nil || data == nil {
 		return err
 	}
