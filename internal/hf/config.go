@@ -49,7 +49,7 @@ func readConfig(load loader) (*config, error) {
 		return nil, &Error{File: configName, What: "not there; a folder of weights needs it", Err: fs.ErrNotExist}
 	}
 	c := &config{}
-	if err := json.Unmarshal(data, &c.raw); err != nil {
+	if err := unJSON(data, &c.raw); err != nil {
 		return nil, &Error{File: configName, What: "can't be read", Err: err}
 	}
 	var names []string
@@ -174,7 +174,7 @@ func (c *config) value(key string, v any) {
 	if !c.has(key) {
 		return
 	}
-	if err := json.Unmarshal(c.raw[key], v); err != nil {
+	if err := unJSON(c.raw[key], v); err != nil {
 		c.refuse(key, "can't be read", err)
 	}
 }

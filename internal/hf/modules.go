@@ -133,7 +133,7 @@ func readJSON(load loader, file string, v any) (bool, error) {
 	if err != nil || data == nil {
 		return false, err
 	}
-	if err := json.Unmarshal(data, v); err != nil {
+	if err := unJSON(data, v); err != nil {
 		return false, &Error{File: file, What: "can't be read", Err: err}
 	}
 	return true, nil

@@ -71,7 +71,7 @@ func (c *config) rotation() (all, local *rope) {
 		return all, nil
 	}
 	one := func(name string, r *rope) {
-		if err := json.Unmarshal(kinds[name], r); err != nil {
+		if err := unJSON(kinds[name], r); err != nil {
 			c.refuse(key+"."+name, "can't be read", err)
 		}
 	}

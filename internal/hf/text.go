@@ -44,7 +44,7 @@ func (m *Model) readText(load loader, c *config) error {
 		var g struct {
 			EOS ids `json:"eos_token_id"`
 		}
-		if err := json.Unmarshal(data, &g); err != nil {
+		if err := unJSON(data, &g); err != nil {
 			return &Error{File: name, What: "can't be read", Err: err}
 		}
 		ends = append(slices.Clone(ends), g.EOS...)
@@ -62,12 +62,22 @@ func (m *Model) readText(load loader, c *config) error {
 type ids []int32
 
 func (l *ids) UnmarshalJSON(b []byte) error {
+	var list []*int32
 	if len(b) > 0 && b[0] == '[' {
-		return json.Unmarshal(b, (*[]int32)(l))
+		if err := json.Unmarshal(b, &list); err != nil {
+			return err
+		}
+	} else {
+		list = make([]*int32, 1)
+		if err := json.Unmarshal(b, &list[0]); err != nil {
+			return err
+		}
 	}
-	if string(b) == "null" {
-		return nil
+	*l = nil
+	for _, id := range list {
+		if id != nil { // null is no token
+			*l = append(*l, *id)
+		}
 	}
-	*l = make(ids, 1)
-	return json.Unmarshal(b, &(*l)[0])
+	return nil
 }
