@@ -81,7 +81,7 @@ func TestRulesRefuse(t *testing.T) {
 		{"growth", "bytes", func(v *Vocab) { v.Rules.Normalize = []Step{{Type: "Replace", Pattern: "a", Content: long}} }, ErrVocab, "grow"},
 		{"growth by steps", "bytes", func(v *Vocab) {
 			v.Rules.Normalize = slices.Repeat([]Step{{Type: "Replace", Pattern: "a", Content: "aa"}}, 11)
-		}, ErrVocab, "grow 2048 times"},
+		}, ErrVocab, "grow 128 times"},
 		{"growth of decoding", "chars", func(v *Vocab) { v.Rules.Decode = []Step{{Type: "Replace", Pattern: "a", Content: long}} }, ErrVocab, "grow"},
 		{"pattern", "bytes", func(v *Vocab) { v.Rules.Split[0].Pattern = "(a*)+$" }, ErrUnsupported, `"(a*)+$"`},
 		{"looking back", "bytes", func(v *Vocab) { v.Rules.Split[0].Pattern = `(a)\1` }, ErrUnsupported, `\1`},

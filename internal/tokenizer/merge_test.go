@@ -87,6 +87,9 @@ var hardTexts = map[string]func(n int) string{
 	"tokens":     func(n int) string { return strings.Repeat("<tool>", n/6) },
 	"invalid":    func(n int) string { return strings.Repeat("\xe6\x97", n/2) },
 	"ideographs": func(n int) string { return strings.Repeat("日本", n/6) },
+	"accents":    func(n int) string { return strings.Repeat("\u0301", n/2) },
+	"two marks":  func(n int) string { return "a" + strings.Repeat("\u0301\u0323", n/4) },
+	"brackets":   func(n int) string { return strings.Repeat("<|", n/2) },
 	"prose":      prose,
 }
 

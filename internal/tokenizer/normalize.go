@@ -49,8 +49,8 @@ var normalizerTypes = map[string]func(Step) (func(string) string, error){
 }
 
 // maxGrowth bounds how much longer than a text the steps together may make it, so that
-// a file can't turn a short request into gigabytes; real files stay below 8.
-const maxGrowth = 1024
+// a file can't turn a short request into gigabytes; real files stay below 16.
+const maxGrowth = 64
 
 func normalizers(steps []Step) (list []func(string) string, err error) {
 	growth := 1

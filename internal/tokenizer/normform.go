@@ -23,7 +23,7 @@ type normalRune struct {
 	ccc uint8 // canonical combining class: marks of higher ones come later
 }
 
-// apply normalises text in time linear in it, up to the sorting of one run of marks.
+// apply normalises text in time linear in it.
 func (f form) apply(text string) string {
 	whole := norm.NFD
 	split := norm.NFD
@@ -100,16 +100,36 @@ func decompose(dst []normalRune, split norm.Form, char string, r rune) []normalR
 	return dst
 }
 
-// orderMarks sorts each run of combining marks by class.
+// orderMarks sorts each run of combining marks by class, by counting: a run may be all
+// of a hostile text.
 func orderMarks(runes []normalRune) {
 	for i := 0; i < len(runes); i++ {
 		from, sorted := i, true
 		for ; i < len(runes) && runes[i].ccc != 0; i++ {
 			sorted = sorted && (i == from || runes[i-1].ccc <= runes[i].ccc)
 		}
-		if !sorted {
-			slices.SortStableFunc(runes[from:i], func(a, b normalRune) int { return int(a.ccc) - int(b.ccc) })
+		switch run := runes[from:i]; {
+		case sorted:
+		case len(run) < 64:
+			slices.SortStableFunc(run, func(a, b normalRune) int { return int(a.ccc) - int(b.ccc) })
+		default:
+			countSort(run)
 		}
+	}
+}
+
+// countSort sorts by class in time linear in the run.
+func countSort(run []normalRune) {
+	var at [257]int
+	for _, x := range run {
+		at[int(x.ccc)+1]++
+	}
+	for c := range 256 {
+		at[c+1] += at[c]
+	}
+	for _, x := range slices.Clone(run) {
+		run[at[x.ccc]] = x
+		at[x.ccc]++
 	}
 }
 

@@ -170,16 +170,16 @@ var namedSets = map[string]runeSet{
 }
 
 func (p *patternParser) named() runeSet {
-	end := strings.Index(p.src[p.at:], ":]")
-	if end < 0 {
+	name, _, ok := strings.Cut(p.src[p.at+len("[:"):], ":]") // "[:]" has no end of its own
+	if !ok {
 		p.fail("[: without an end")
 	}
-	name, not := strings.CutPrefix(p.src[p.at+2:p.at+end], "^")
+	p.at += len("[:") + len(name) + len(":]")
+	name, not := strings.CutPrefix(name, "^")
 	s, ok := namedSets[name]
 	if !ok {
 		p.fail("[:%s:]", shorten(name))
 	}
-	p.at += end + 2
 	if not {
 		return notOf(s)
 	}

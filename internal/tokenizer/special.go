@@ -24,6 +24,7 @@ type specialToken struct {
 	id      int32
 	size    int32
 	shorter int32 // index of the longest other token that this one begins with, or -1
+	asPlain int32 // index of the longest plain token that this one is or begins with, or -1
 	plain   bool  // matched also when special tokens are not parsed
 	rstrip  bool  // swallows the white space after it
 	lstrip  bool  // and before it; tokenizer.json only, as the next
@@ -94,7 +95,11 @@ func (sp *specials) build() {
 			if own := sp.longest[s]; own == none {
 				sp.longest[s] = f
 			} else {
-				sp.toks[own].shorter = f
+				tok := &sp.toks[own]
+				tok.shorter, tok.asPlain = f, own
+				if !tok.plain { // f is less deep, and so whole
+					tok.asPlain = sp.allowed(f, false)
+				}
 			}
 			i, _ := slices.BinarySearchFunc(byParent, s, func(e edge, s int32) int { return int(e.from) - int(s) })
 			for ; i < len(byParent) && byParent[i].from == s; i++ {
@@ -159,10 +164,10 @@ func (sp *specials) find(dst []match, text string, parse bool) []match {
 
 // allowed returns the first of k and its shorter beginnings that may match, or -1.
 func (sp *specials) allowed(k int32, parse bool) int32 {
-	for k >= 0 && !parse && !sp.toks[k].plain {
-		k = sp.toks[k].shorter
+	if k < 0 || parse {
+		return k
 	}
-	return k
+	return sp.toks[k].asPlain
 }
 
 // choose drops from matches, in order of position, those that lose to another one.

@@ -38,11 +38,13 @@ func (t *trie) add(text string, id int32) {
 	t.ids[node] = id
 }
 
-// longest returns the longest token that s begins with and its length, or -1.
-func (t *trie) longest(s string) (id int32, size int) {
+// longest returns the longest token that s begins with and its length, or -1, and how
+// many bytes it looked at.
+func (t *trie) longest(s string) (id int32, size, looked int) {
 	id = none
 	node := int32(0)
 	for i := range len(s) {
+		looked++
 		if node = t.step(node, s[i]); node == 0 {
 			break
 		}
@@ -50,7 +52,7 @@ func (t *trie) longest(s string) (id int32, size int) {
 			id, size = x, i+1
 		}
 	}
-	return id, size
+	return id, size, looked
 }
 
 // maxTrieToken bounds what a step over a text may cost: real tokens are below 300 bytes.

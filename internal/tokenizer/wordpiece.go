@@ -120,7 +120,8 @@ func (w *wordPiece) word(dst []int32, word string, m *merger) []int32 {
 	m.text = append(append(m.text[:0], w.lead...), word...)
 	start, tokens := len(dst), w.heads
 	for rest := string(m.text); rest != ""; {
-		id, n := tokens.longest(rest)
+		id, n, looked := tokens.longest(rest)
+		m.steps += looked
 		if id < 0 {
 			return append(dst[:start], w.unk)
 		}
