@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // specialsNaively is the rule itself, a pass per token: the longest token first takes
@@ -126,5 +127,23 @@ func TestPhi3SwallowsSpace(t *testing.T) {
 	}
 	if got := tok.Encode("<|user|> \n <|user|>\t", false, true); !slices.Equal(got, []int32{id, id}) {
 		t.Errorf("got %v, want %d twice", got, id)
+	}
+}
+
+// TestSpecialsThatBeginOneAnother: thousands of tokens that don't count, each the
+// beginning of the next, cost no more per byte than a few.
+func TestSpecialsThatBeginOneAnother(t *testing.T) {
+	var sp specials
+	for n := 1; n <= 3000; n++ {
+		sp.add(strings.Repeat("a", n), specialToken{id: int32(n), plain: n == 2})
+	}
+	sp.build()
+	const size = 1 << 20
+	start := time.Now()
+	if got := sp.find(nil, strings.Repeat("a", size), false); len(got) != size/2 || sp.toks[got[0].tok].id != 2 {
+		t.Errorf("%d matches, the first of %v", len(got), got[0])
+	}
+	if took := time.Since(start); took > 5*time.Second { // a tenth of one; half a minute step by step
+		t.Errorf("took %v", took)
 	}
 }
