@@ -34,14 +34,17 @@ func (p *params) message(v value) (json.RawMessage, error) {
 	if !v.object() {
 		return nil, v.wrong("an object")
 	}
-	role, says, names := "", false, map[string]bool{}
+	role, says := "", false
 	err := v.members(func(name string, m value) (err error) { // the role, which may come last, decides about the rest
-		names[name] = true
 		if name == "role" {
 			role, err = m.str()
 		}
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	reasons, err := p.reasons(v, role)
 	if err != nil {
 		return nil, err
 	}
@@ -66,12 +69,14 @@ func (p *params) message(v value) (json.RawMessage, error) {
 			if !m.null() {
 				_, err = m.str()
 			}
-		case "reasoning_content", "reasoning":
-			if known := p.reasoningMember(); role == "assistant" && m.string() && known != "" && !names[known] {
-				name = known
-			}
 		case "refusal":
 			says = says || !m.null()
+		}
+		if reasons.from != "" && reasons.has(name) {
+			if name != reasons.from {
+				raw = nil // it says the same, or nothing
+			}
+			name = reasons.as
 		}
 		return name, raw, err
 	})
@@ -87,12 +92,12 @@ func (p *params) message(v value) (json.RawMessage, error) {
 }
 
 // rewrite returns an object whose members are what each makes of those of v: a name
-// and a value. Order and text of what it leaves alone stay.
+// and a value, nil for a member to leave out. Order and text of what it leaves alone stay.
 func rewrite(v value, each func(name string, m value) (string, json.RawMessage, error)) (json.RawMessage, error) {
 	out := []byte{'{'}
 	err := v.members(func(name string, m value) error {
 		name, raw, err := each(name, m)
-		if err != nil {
+		if err != nil || raw == nil {
 			return err
 		}
 		key, err := json.Marshal(name)

@@ -288,3 +288,31 @@ func TestTurnsInTheTemplatesForm(t *testing.T) {
 		e.Close()
 	}
 }
+
+// TestReasoningNames: whatever a client calls the reasoning of a past turn, the
+// template sees it, and sees none where two members differ.
+func TestReasoningNames(t *testing.T) {
+	for _, known := range []string{"thinking", "reasoning_content"} {
+		e := openScripted(t, scripted.Model{Template: "{% for m in messages %}<{{ m." + known + " or '' }}>{% endfor %}"})
+		for _, c := range []struct{ members, want string }{
+			{`"reasoning_content":"a"`, "<a>"},
+			{`"reasoning":"a"`, "<a>"},
+			{`"reasoning_content":null,"reasoning":"a"`, "<a>"},
+			{`"reasoning":"a","reasoning_content":""`, "<a>"},
+			{`"reasoning":"a","reasoning_content":null,"thinking":null`, "<a>"},
+			{`"reasoning":"a","reasoning_content":"a"`, "<a>"},
+			{`"reasoning_content":"","reasoning":null`, "<>"},
+			{`"reasoning":"a","reasoning_content":"b"`, ""},
+			{`"` + known + `":"a","reasoning":"b"`, ""},
+		} {
+			got, err := rendered(e, []byte(`{"messages":[{"role":"assistant","content":"c",`+c.members+`}]}`))
+			if c.want == "" && err != nil && strings.Contains(err.Error(), "otherwise") {
+				continue
+			}
+			if err != nil || got != c.want {
+				t.Errorf("%s of %s: %q, %v, want %q", known, c.members, got, err, c.want)
+			}
+		}
+		e.Close()
+	}
+}

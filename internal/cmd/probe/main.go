@@ -17,6 +17,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -48,6 +49,8 @@ func serve(in io.Reader, out io.Writer) error {
 			v = failure(fmt.Errorf("the line has %d bytes, at most %d are read", size, maxLine))
 		case size > 0:
 			v = p.answer(line)
+		case readErr == nil: // one answer a line, whatever is on it
+			v = failure(errors.New("the line is empty"))
 		}
 		if v != nil {
 			b, err := json.Marshal(v)

@@ -32,8 +32,8 @@ func TestLateTokens(t *testing.T) {
 	}
 }
 
-// TestLongLine: a line that is too long is answered like any other, as is one at the
-// end that nothing ends.
+// TestLongLine: a line that is too long is answered like any other, as are an empty one
+// and one at the end that nothing ends.
 func TestLongLine(t *testing.T) {
 	const good = `{"op":"dequant","type":"f32","hex":"0000803f"}`
 	in := io.MultiReader(strings.NewReader(good+"\r\n\n"), strings.NewReader(strings.Repeat("x", maxLine+1)), strings.NewReader("\n"+good))
@@ -42,7 +42,7 @@ func TestLongLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	const one = `{"values":[1]}` + "\n"
-	if got := out.String(); !strings.HasPrefix(got, one+`{"error":"the line has 67108865 bytes`) || !strings.HasSuffix(got, "\n"+one) || strings.Count(got, "\n") != 3 {
+	if got := out.String(); !strings.HasPrefix(got, one+`{"error":"the line is empty"}`+"\n"+`{"error":"the line has 67108865 bytes`) || !strings.HasSuffix(got, "\n"+one) || strings.Count(got, "\n") != 4 {
 		t.Errorf("%.300q", got)
 	}
 }
