@@ -121,7 +121,12 @@ func TestNotes(t *testing.T) {
 	deep := smallDeepSeek()
 	deep.config["num_nextn_predict_layers"] = 1
 	deep.tensors["model.layers.1.eh_proj.weight"] = []int{64, 128}
-	for f, want := range map[*folder]string{bert: "tanh", deep: "1 tensors of 1 layers"} {
+	none, more := small(), small()
+	for f, list := range map[*folder]string{none: `[{"name":"rag","template":"R"}]`, more: `[{"name":"default","template":"D"},{"name":"tool_use","template":"T"}]`} {
+		f.files["tokenizer.json"] = tokenizerJSON(t)
+		f.files["tokenizer_config.json"] = `{"chat_template":` + list + `}`
+	}
+	for f, want := range map[*folder]string{bert: "tanh", deep: "1 tensors of 1 layers", none: `"rag" and none is the default`, more: `"tool_use" are left out`} {
 		m, err := hf.OpenFS(f.fs(t), "m", hf.Options{})
 		if err != nil {
 			t.Fatal(err)

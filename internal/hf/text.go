@@ -2,7 +2,9 @@ package hf
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/paddock-go/paddock/internal/vocab"
 )
@@ -18,6 +20,7 @@ func (m *Model) readText(load loader, c *config) error {
 	if m.Vocab, err = vocab.FromJSON(data); err != nil {
 		return err
 	}
+	var named []string // templates
 	if data, err = read(load, "tokenizer_config.json"); err != nil {
 		return err
 	}
@@ -27,13 +30,20 @@ func (m *Model) readText(load loader, c *config) error {
 			return err
 		}
 		t.Apply(&m.Vocab)
-		m.Template = t.Template("default")
+		m.Template, named = t.Template("default"), t.Templates()
 	}
 	if data, err = read(load, "chat_template.jinja"); err != nil {
 		return err
 	}
 	if data != nil {
 		m.Template = string(data)
+	}
+	if named = slices.DeleteFunc(named, func(n string) bool { return n == "default" }); len(named) > 0 {
+		said := fmt.Sprintf("of tokenizer_config.json's chat templates %q are left out: the default one is used", clip(strings.Join(named, ", ")))
+		if m.Template == "" {
+			said = fmt.Sprintf("tokenizer_config.json's chat templates are %q and none is the default: chats have no template", clip(strings.Join(named, ", ")))
+		}
+		c.note(said)
 	}
 	ends := c.ends
 	const name = "generation_config.json"

@@ -3,6 +3,7 @@ package vocab
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -80,6 +81,9 @@ func ReadConfig(data []byte) (*Config, error) {
 // Template returns the chat template of a name, "default" where a file has one alone;
 // "" where there is none.
 func (c *Config) Template(name string) string { return c.templates[name] }
+
+// Templates are the names of the file's chat templates, sorted.
+func (c *Config) Templates() []string { return slices.Sorted(maps.Keys(c.templates)) }
 
 // Apply gives tokens of v, from FromJSON, their roles, and adds the BOS and EOS that
 // the Python classes named after Llama and Gemma add by this file's word whatever the
