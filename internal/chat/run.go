@@ -137,7 +137,7 @@ func (r *run) write(s string) error {
 	if err := r.scan(len(s)); err != nil {
 		return err
 	}
-	r.out = append(r.out, s...)
+	r.out = append(doubled(r.out, len(s)), s...)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -75,7 +76,17 @@ func (w *jsonWriter) room(n int) error {
 	if int64(len(w.b)+n) > w.r.mem {
 		return w.r.built(len(w.b) + n)
 	}
+	w.b = doubled(w.b, n)
 	return nil
+}
+
+// doubled makes room for n more bytes, twice what there is at least: append takes a
+// quarter more at a time, which for tens of megabytes is mostly copying.
+func doubled(b []byte, n int) []byte {
+	if cap(b)-len(b) >= n {
+		return b
+	}
+	return slices.Grow(b, max(n, len(b)))
 }
 
 func (w *jsonWriter) value(v Value, depth int) error {
@@ -135,8 +146,8 @@ func (w *jsonWriter) newline(depth int) error {
 	if !w.pretty {
 		return nil
 	}
-	// depth is small, but the indent is the template's.
-	if err := w.r.charge((len(w.indent) + 2) * depth / bytesPerStep); err != nil {
+	// depth is small, but the indent is the template's, and memory that was never touched is slow.
+	if err := w.r.charge((len(w.indent) + 2) * depth / 2); err != nil {
 		return err
 	}
 	if err := w.room(len(w.indent)*depth + 1); err != nil {
