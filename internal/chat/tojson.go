@@ -76,7 +76,6 @@ func (w *jsonWriter) room(n int) error {
 	if int64(len(w.b)+n) > w.r.mem {
 		return w.r.built(len(w.b) + n)
 	}
-	w.b = doubled(w.b, n)
 	return nil
 }
 
@@ -150,10 +149,11 @@ func (w *jsonWriter) newline(depth int) error {
 	if err := w.r.charge((len(w.indent) + 2) * depth / 2); err != nil {
 		return err
 	}
-	if err := w.room(len(w.indent)*depth + 1); err != nil {
+	n := len(w.indent)*depth + 1
+	if err := w.room(n); err != nil {
 		return err
 	}
-	w.b = append(w.b, '\n')
+	w.b = append(doubled(w.b, n), '\n')
 	for range depth {
 		w.b = append(w.b, w.indent...)
 	}

@@ -86,7 +86,7 @@ func TestBehaviors(t *testing.T) {
 // TestPatternRefuses names what a pattern has that can't be served in linear time.
 func TestPatternRefuses(t *testing.T) {
 	for src, says := range map[string]string{
-		`(a)\1`: `\1`, `(?>a+)b`: "(?>", `(a*)*`: "may be empty", `(?<=ab)c`: "look behind", `a{1000}`: "times", `[b-a]`: "before it begins",
+		`(a)\1`: `\1`, `(?>a+)b`: "(?>", `(a*)*`: "may be empty", `(?<=ab)c`: "look behind", `a{1000}`: "{1000} times", `a{99999999999999999999}`: "times", `a{2,1}`: "times", `[b-a]`: "before it begins",
 		`\p{Nonsense}`: "Nonsense", `(a`: "without an end", `a)`: "closes nothing", `*`: "of nothing", `(?i)ss`: "fold", `(?:ab)++`: "possessive",
 		`(?:a{100}){100}`: "512 steps", strings.Repeat("(", 99): "levels", `\R`: `\R`, `[[:graph:]]`: "graph", `[[:]`: "without an end",
 	} {

@@ -2,7 +2,6 @@ package tokenizer
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -182,31 +181,30 @@ func (p *patternParser) repeats(n pnode) []pnode {
 
 // braces reads {n}, {n,}, {,m} or {n,m}; else it reads nothing.
 func (p *patternParser) braces(x *pnode) bool {
-	end := strings.IndexByte(p.src[p.at:], '}')
-	if end < 0 {
-		return false
-	}
-	lo, hi, two := strings.Cut(p.src[p.at+1:p.at+end], ",")
-	number := func(s string, def int) (int, bool) {
-		if s == "" {
-			return def, two
+	at := p.at + 1
+	number := func() (n int, ok bool) {
+		for ; at < len(p.src) && '0' <= p.src[at] && p.src[at] <= '9'; at++ {
+			n, ok = min(10*n+int(p.src[at]-'0'), maxInstrs+1), true // beyond that it is refused whatever it is
 		}
-		n, err := strconv.Atoi(s)
-		return n, err == nil && n >= 0
+		return n, ok
 	}
-	var ok1, ok2 bool
-	if x.min, ok1 = number(lo, 0); !two {
-		x.max, ok2 = x.min, ok1
-	} else {
-		x.max, ok2 = number(hi, -1)
+	lo, given := number()
+	hi := lo
+	if at < len(p.src) && p.src[at] == ',' {
+		at++
+		n, ok := number()
+		if hi = n; !ok {
+			hi = -1
+		}
+		given = given || ok
 	}
-	if !ok1 || !ok2 || lo == "" && hi == "" {
+	if !given || at == len(p.src) || p.src[at] != '}' {
 		return false
 	}
-	if x.min > maxInstrs || x.max > maxInstrs || x.max >= 0 && x.max < x.min || x.max == 0 {
-		p.fail("a part %d to %d times", x.min, x.max)
+	if x.min, x.max = lo, hi; lo > maxInstrs || hi > maxInstrs || hi >= 0 && hi < lo || hi == 0 {
+		p.fail("a part %s times", shorten(p.src[p.at:at+1]))
 	}
-	p.at += end + 1
+	p.at = at + 1
 	return true
 }
 
