@@ -135,15 +135,13 @@ func (c *Card) choose(device Device, s model.Spec, r *room, o Options, from orig
 	add("KV type", kvNames[l.KVType], "the only one there is so far")
 	add("KV pages", fmt.Sprint(l.Pages), r.pagesWhy)
 	limit := "Limits"
-	if o.Scheduler != nil {
-		limit = "the Scheduler's Limits"
-	}
-	batch := fmt.Sprintf("%d sequences, %d tokens", l.Seqs, l.Rows)
 	switch {
-	case o.Scheduler == nil && o.Limits.MaxSequences == 0 && o.Limits.MaxTokens == 0:
+	case o.Scheduler != nil:
+		limit = "the Scheduler's Limits"
+	case o.Limits.MaxSequences == 0 && o.Limits.MaxTokens == 0:
 		limit = "the defaults of Limits"
 	}
-	add("a step", batch, limit)
+	add("a step", fmt.Sprintf("%d sequences, %d tokens", l.Seqs, l.Rows), limit)
 	if n := o.Spec.NGram; n > 0 {
 		add("drafts", fmt.Sprintf("at most %d tokens", n), "Options.Spec.NGram")
 	} else {

@@ -15,10 +15,6 @@ func (p *params) chat() *toolcall.Traits {
 	return p.traits()
 }
 
-// reasoningMember is the name under which the template shows an assistant's
-// reasoning, "" if it shows none.
-func (p *params) reasoningMember() string { return p.chat().Reasoning }
-
 // maxCalls bounds the calls of one turn.
 const maxCalls = 1024
 

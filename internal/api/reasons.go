@@ -19,7 +19,7 @@ func (p *params) reasons(v value, role string) (r reasons, err error) {
 	if role != "assistant" {
 		return r, nil
 	}
-	r.as = p.reasoningMember()
+	r.as = p.chat().Reasoning
 	if r.as == "" {
 		return r, nil
 	}
