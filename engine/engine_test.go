@@ -188,6 +188,58 @@ func TestUnreadStreamIsParkedAndEnded(t *testing.T) {
 	}
 }
 
+// TestStalledInTheStepThatFails: the step that ends a stream nobody reads is the
+// one in which the device fails, or the loop panics. Both requests end.
+func TestStalledInTheStepThatFails(t *testing.T) {
+	for _, how := range []string{"error", "panic"} {
+		t.Run(how, func(t *testing.T) {
+			m := &fakeModel{gate: make(chan struct{})}
+			const stall = 5 * time.Millisecond
+			e := openFake(t, m, Options{KVPages: 200, StallTimeout: stall})
+			unread, err := e.Submit(context.Background(), Request{Tokens: prompt(5, 1), MaxTokens: 2000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			other := make(chan error, 1)
+			go func() {
+				_, err := e.Complete(context.Background(), Request{Tokens: prompt(9, 2), MaxTokens: 2000})
+				other <- err
+			}()
+			step := func() {
+				n := m.steps.Load()
+				m.gate <- struct{}{}
+				for m.steps.Load() == n {
+					time.Sleep(50 * time.Microsecond)
+				}
+			}
+			for e.Stats().Waiting[metrics.WaitParked] == 0 {
+				step()
+			}
+			step() // its plan started the clock of the stall
+			step()
+			time.Sleep(stall)
+			step() // the next plan ends it
+			if how == "panic" {
+				m.panic.Store(true)
+			} else {
+				err := errors.New("broken")
+				m.fail.Store(&err)
+			}
+			m.gate <- struct{}{}
+			var device *DeviceError
+			if err := <-other; !errors.As(err, &device) {
+				t.Errorf("the request that was read ended with %v, want a DeviceError", err)
+			}
+			for ok := true; ok; {
+				if _, ok, err = unread.Next(); !ok && !errors.Is(err, ErrStalled) {
+					t.Errorf("the unread request ended with %v, want ErrStalled", err)
+				}
+			}
+			settle(t, e)
+		})
+	}
+}
+
 func TestSlowReaderGetsEverything(t *testing.T) {
 	r := Request{Tokens: prompt(5, 1), MaxTokens: 600}
 	want := alone(t, r)

@@ -255,11 +255,17 @@ func (l *loop) fail(err error) {
 	if !l.closeBooks() {
 		for _, c := range l.live {
 			l.forget(c)
-			if c.job.live == 0 {
+			if c.job.live == 0 && !c.job.over {
 				l.close(c.job, l.failed)
 			}
 		}
+		for _, j := range l.stalled { // those of which nothing was live any more
+			if !j.over && j.live == 0 {
+				l.close(j, ErrStalled)
+			}
+		}
 	}
+	l.stalled = l.stalled[:0]
 	l.drained()
 }
 
@@ -271,6 +277,7 @@ func (l *loop) closeBooks() (ok bool) {
 			ok = false
 		}
 	}()
+	l.endStalled() // the step that failed may have begun with ending them
 	l.abort(l.failed)
 	return true
 }
