@@ -21,9 +21,9 @@ func choose(k *Kernels, l Level) {
 	switch l {
 	case AVX2:
 		chooseTiles(k, &avx2Tiles)
-		k.vec, k.attend = avx2Vec, avx2Attend
+		k.vec, k.attend, k.peak = avx2Vec, avx2Attend, avx2Peak
 	case AVX512VNNI:
 		chooseTiles(k, &avx512Tiles)
-		k.vec, k.attend = avx512Vec, avx512Attend
+		k.vec, k.attend, k.peak = avx512Vec, avx512Attend, avx512Peak
 	}
 }

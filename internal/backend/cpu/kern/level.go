@@ -41,6 +41,7 @@ type Kernels struct {
 	linear [len(formats)][]tile
 	vec    vecFuncs
 	attend attendFuncs
+	peak   peakFuncs
 }
 
 // New returns the kernels of level l. It panics if this machine can't run
@@ -60,7 +61,7 @@ func (k *Kernels) Level() Level { return k.level }
 // newKernels fills the table: the portable row first, then whatever the level
 // has of its own.
 func newKernels(l Level) *Kernels {
-	k := &Kernels{level: l, vec: portableVec, attend: portableAttend}
+	k := &Kernels{level: l, vec: portableVec, attend: portableAttend, peak: portablePeak}
 	for i := range formats {
 		k.linear[i] = []tile{{panels: 1, rows: 1, run: formats[i].dot}}
 		if many := formats[i].dots; many != nil {
