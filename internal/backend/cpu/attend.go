@@ -4,6 +4,7 @@ import (
 	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/backend/cpu/kern"
 	"github.com/paddock-go/paddock/internal/prog"
+	"github.com/paddock-go/paddock/internal/quant"
 )
 
 // queriesAtOnce is how many queries (rows × heads over one head of keys) go
@@ -94,8 +95,9 @@ func (r *runner) attend(c *compiled, o prog.Attend) phase {
 				Out: out.values[int(b.row0)*out.stride+head*dims.ValueDim:], OutStride: out.stride,
 				Rows: int(b.row1 - b.row0), Heads: heads, KDim: dims.KeyDim, VDim: dims.ValueDim,
 				Visible: v.visible[b.row0:b.row1], Scale: o.Scale, Cap: o.Cap,
-				K: layer.keys[kvHead*dims.KeyDim*kern.GroupTokens:], KStride: layer.keyStride,
-				V: layer.valuesFrom(kvHead * dims.ValueDim * kern.GroupTokens), VStride: layer.valStride,
+				Type: quant.F32,
+				K:    bytesOf(layer.keys[kvHead*dims.KeyDim*kern.GroupTokens:]), KStride: 4 * layer.keyStride,
+				V: bytesOf(layer.valuesFrom(kvHead * dims.ValueDim * kern.GroupTokens)), VStride: 4 * layer.valStride,
 				Groups: r.groupsOfSeq(int(b.seq)),
 			}
 			if sinks != nil {

@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"unsafe"
+
 	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/backend/cpu/kern"
 	"github.com/paddock-go/paddock/internal/prog"
@@ -88,3 +90,8 @@ func (c *cache) copyPage(from, to int) {
 }
 
 func copyPart(b []float32, from, to, n int) { copy(b[to*n:(to+1)*n], b[from*n:(from+1)*n]) }
+
+// bytesOf sees floats as bytes; nil stays nil.
+func bytesOf(x []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
+}

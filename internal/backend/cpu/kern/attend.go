@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/paddock-go/paddock/internal/num"
+	"github.com/paddock-go/paddock/internal/quant"
 	"github.com/paddock-go/paddock/internal/race"
 )
 
@@ -49,14 +50,11 @@ func Around(pos, ctx, window int32) KeyRange {
 // AttendArgs is the work of one kv head for a block of rows of one sequence:
 // Rows × Heads queries, all over the same keys.
 //
-// The cache lies in groups of 16 tokens. In a group, K has the lane of a key
-// and V the lane of a dimension:
-//
-//	K  [dim][16 tokens]        V  [16 tokens][dim]
-//
-// Group i of the sequence (positions 16i … 16i+15) has its K at
-// Groups[i] × KStride in K and its V at Groups[i] × VStride in V: the caller
-// cuts K and V so that they begin at this head's part of the first group.
+// The cache lies in groups of 16 tokens, of KeyBytes and ValueBytes for this
+// head, laid out as StoreKey and StoreValue write them. Group i of the sequence
+// (positions 16i … 16i+15) has its K at Groups[i] × KStride in K and its V at
+// Groups[i] × VStride in V: the caller cuts K and V so that they begin at this
+// head's part of the first group.
 // Positions that no query sees may hold anything, NaN included.
 type AttendArgs struct {
 	Q       []float32 // row r, head h: at r × QStride + h × KDim
@@ -70,8 +68,9 @@ type AttendArgs struct {
 	Cap     float32   // of scores: num.Softcap32; 0: none
 	Sinks   []float32 // one a head: a score whose weight counts in the sum alone; nil: none
 
-	K, V             []float32 // V nil: values are the first VDim dimensions of the keys
-	KStride, VStride int       // floats from one group to the next
+	Type             quant.Type // of K and V: one of quant.KVTypes
+	K, V             []byte     // V nil: values are the first VDim dimensions of the keys
+	KStride, VStride int        // bytes from one group to the next
 	Groups           []int32
 }
 
@@ -123,7 +122,8 @@ type attendFuncs struct {
 
 var portableAttend = attendFuncs{scores: scores, softmax: softmax, values: values, merge: mergeValues}
 
-// Attend computes softmax(scale × q·k) · v for every query of a.
+// Attend computes softmax(scale × q·k) · v for every query of a, where k and v
+// are what the cache holds, widened exactly: a type only changes their values.
 //
 // The keys are taken in spans of 512 absolute positions, each on its own:
 //
@@ -180,6 +180,9 @@ func (a *AttendArgs) check(sc *AttendScratch) {
 	if nq := a.Rows * a.Heads; nq > sc.queries || a.VDim > sc.vdim || len(a.Visible) < a.Rows {
 		panic(fmt.Sprintf("kern: attention of %d × %d queries with values of %d and %d ranges; scratch is for %d with values of %d", a.Rows, a.Heads, a.VDim, len(a.Visible), sc.queries, sc.vdim))
 	}
+	if !quant.IsKV(a.Type) {
+		panic(fmt.Sprintf("kern: attention over a cache of %v", a.Type))
+	}
 	if a.V == nil {
 		a.checkInKeys(sc)
 	}
@@ -199,11 +202,9 @@ func (a *AttendArgs) watch() {
 	for key := lo; key < hi; key++ {
 		g := int(a.Groups[key/GroupTokens])
 		if a.V != nil {
-			race.ReadSlice(a.V[g*a.VStride+key%GroupTokens*a.VDim:][:a.VDim])
+			watchValue(a.V[g*a.VStride:], a.Type, key%GroupTokens, a.VDim)
 		}
-		for d := range a.KDim {
-			race.ReadSlice(a.K[g*a.KStride+d*GroupTokens+key%GroupTokens:][:1])
-		}
+		watchKey(a.K[g*a.KStride:], a.Type, key%GroupTokens, a.KDim)
 	}
 }
 
@@ -312,18 +313,25 @@ func (k *Kernels) sink(sc *AttendScratch, q, vdim int, score float32) {
 }
 
 func scores(dst, q []float32, a *AttendArgs, groups []int32) {
-	for h := range a.Heads {
-		qh := q[h*a.KDim : (h+1)*a.KDim]
-		for g, at := range groups {
-			kg := a.K[int(at)*a.KStride:]
-			var s [GroupTokens]float32
-			for d, x := range qh {
-				for l, y := range kg[d*GroupTokens : (d+1)*GroupTokens] {
+	for g, at := range groups {
+		group := a.K[int(at)*a.KStride:]
+		for h := range a.Heads {
+			clear(dst[h*SpanKeys+g*GroupTokens:][:GroupTokens])
+		}
+		for d := range a.KDim {
+			var keys [GroupTokens]float32
+			a.keys(&keys, group, d)
+			for h := range a.Heads {
+				s, x := dst[h*SpanKeys+g*GroupTokens:][:GroupTokens], q[h*a.KDim+d]
+				for l, y := range keys {
 					s[l] = num.FMA32(x, y, s[l])
 				}
 			}
+		}
+		for h := range a.Heads {
+			s := dst[h*SpanKeys+g*GroupTokens:][:GroupTokens]
 			for l, v := range s {
-				dst[h*SpanKeys+g*GroupTokens+l] = v * a.Scale
+				s[l] = v * a.Scale
 			}
 		}
 	}
@@ -350,13 +358,19 @@ func values(acc, p []float32, a *AttendArgs, groups []int32, from, to int) {
 
 // valuesFrom is values for the dimensions from dim on.
 func valuesFrom(dim int, acc, p []float32, a *AttendArgs, groups []int32, from, to int) {
-	for h := range a.Heads {
-		acch, ph := acc[h*a.VDim+dim:(h+1)*a.VDim], p[h*SpanKeys:]
-		for i := from; i < to; i++ {
-			row := a.V[int(groups[i/GroupTokens])*a.VStride+i%GroupTokens*a.VDim+dim:]
-			for d, x := range row[:len(acch)] {
-				acch[d] = num.FMA32(ph[i], x, acch[d])
+	for i := from; i < to; i++ {
+		group := a.V[int(groups[i/GroupTokens])*a.VStride:]
+		for lo := dim; lo < a.VDim; {
+			hi := min(lo&^(blockDims-1)+blockDims, a.VDim)
+			var row [blockDims]float32
+			a.value(row[:hi-lo], group, i%GroupTokens, lo)
+			for h := range a.Heads {
+				acch, x := acc[h*a.VDim+lo:h*a.VDim+hi], p[h*SpanKeys+i]
+				for d, y := range row[:hi-lo] {
+					acch[d] = num.FMA32(x, y, acch[d])
+				}
 			}
+			lo = hi
 		}
 	}
 }

@@ -2,7 +2,11 @@
 
 package kern
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/paddock-go/paddock/internal/quant"
+)
 
 var (
 	avx2Attend   = attendFuncs{scores: scoresAsm2, softmax: softmaxed(maxAVX2, expSumAVX2), values: valuesAsm2, merge: mergeAsm}
@@ -10,6 +14,10 @@ var (
 )
 
 func scoresAsm2(dst, q []float32, a *AttendArgs, groups []int32) {
+	if a.Type != quant.F32 {
+		scores(dst, q, a, groups)
+		return
+	}
 	_, _ = q[a.Heads*a.KDim-1], dst[(a.Heads-1)*SpanKeys+len(groups)*GroupTokens-1]
 	var s scoresArgs
 	for g := 0; g < len(groups); {
@@ -36,6 +44,10 @@ func scoresAsm2(dst, q []float32, a *AttendArgs, groups []int32) {
 }
 
 func scoresAsm512(dst, q []float32, a *AttendArgs, groups []int32) {
+	if a.Type != quant.F32 {
+		scores(dst, q, a, groups)
+		return
+	}
 	_, _ = q[a.Heads*a.KDim-1], dst[(a.Heads-1)*SpanKeys+len(groups)*GroupTokens-1]
 	var s scoresArgs
 	for g := 0; g < len(groups); {
@@ -71,6 +83,10 @@ func scoresAsm512(dst, q []float32, a *AttendArgs, groups []int32) {
 }
 
 func valuesAsm2(acc, p []float32, a *AttendArgs, groups []int32, from, to int) {
+	if a.Type != quant.F32 {
+		values(acc, p, a, groups, from, to)
+		return
+	}
 	_, _ = acc[a.Heads*a.VDim-1], p[(a.Heads-1)*SpanKeys+to-1]
 	var s valuesArgs
 	whole := a.VDim &^ (Lanes - 1)
@@ -92,6 +108,10 @@ func valuesAsm2(acc, p []float32, a *AttendArgs, groups []int32, from, to int) {
 }
 
 func valuesAsm512(acc, p []float32, a *AttendArgs, groups []int32, from, to int) {
+	if a.Type != quant.F32 {
+		values(acc, p, a, groups, from, to)
+		return
+	}
 	_, _ = acc[a.Heads*a.VDim-1], p[(a.Heads-1)*SpanKeys+to-1]
 	var s valuesArgs
 	whole := a.VDim &^ (Lanes - 1)

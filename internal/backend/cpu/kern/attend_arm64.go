@@ -2,7 +2,11 @@
 
 package kern
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/paddock-go/paddock/internal/quant"
+)
 
 var neonAttend = attendFuncs{scores: scoresNEON, softmax: softmaxed(maxNEON, expSumNEON), values: valuesNEON, merge: mergeAsm}
 
@@ -18,6 +22,10 @@ func together(heads int) int {
 }
 
 func scoresNEON(dst, q []float32, a *AttendArgs, groups []int32) {
+	if a.Type != quant.F32 {
+		scores(dst, q, a, groups)
+		return
+	}
 	_, _ = q[a.Heads*a.KDim-1], dst[(a.Heads-1)*SpanKeys+len(groups)*GroupTokens-1]
 	var s scoresArgs
 	for h := 0; h < a.Heads; {
@@ -51,6 +59,10 @@ func scoresNEON(dst, q []float32, a *AttendArgs, groups []int32) {
 }
 
 func valuesNEON(acc, p []float32, a *AttendArgs, groups []int32, from, to int) {
+	if a.Type != quant.F32 {
+		values(acc, p, a, groups, from, to)
+		return
+	}
 	_, _ = acc[a.Heads*a.VDim-1], p[(a.Heads-1)*SpanKeys+to-1]
 	var s valuesArgs
 	whole := a.VDim &^ (Lanes - 1)

@@ -51,7 +51,7 @@ func (s *scoresArgs) fill(dst, q []float32, a *AttendArgs, groups []int32, h, g,
 	s.dst = unsafe.Pointer(&dst[h*SpanKeys+g*GroupTokens])
 	s.q = unsafe.Pointer(&q[h*a.KDim])
 	for i, at := range groups[g : g+n] {
-		k := a.K[int(at)*a.KStride:][:a.KDim*GroupTokens]
+		k := a.K[int(at)*a.KStride:][:4*a.KDim*GroupTokens]
 		s.k[i] = unsafe.Pointer(&k[0])
 	}
 	s.qStride, s.dim, s.scale = uintptr(a.KDim)*4, uintptr(a.KDim), a.Scale
@@ -65,8 +65,8 @@ func (s *valuesArgs) fill(acc, p []float32, a *AttendArgs, groups []int32, from,
 	s.groups = 0
 	for i := from; i < to; {
 		end := min((i/GroupTokens+1)*GroupTokens, to)
-		v := a.V[int(groups[i/GroupTokens])*a.VStride:][:GroupTokens*a.VDim]
-		s.v[s.groups] = unsafe.Pointer(&v[i%GroupTokens*a.VDim+dim])
+		v := a.V[int(groups[i/GroupTokens])*a.VStride:][:4*GroupTokens*a.VDim]
+		s.v[s.groups] = unsafe.Pointer(&v[4*(i%GroupTokens*a.VDim+dim)])
 		s.n[s.groups] = uintptr(end - i)
 		s.groups++
 		i = end

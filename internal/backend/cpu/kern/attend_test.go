@@ -1,44 +1,46 @@
 package kern
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/paddock-go/paddock/internal/num"
+	"github.com/paddock-go/paddock/internal/quant"
 )
 
 // attention is a random cache of one sequence, groups in random places, and
 // queries over it. What no query may see is NaN.
 type attention struct {
 	AttendArgs
-	kvHeads, head int
+	keys, values [][]float32 // by position, as the cache holds them
 }
 
 func newAttention(r *rand.Rand, rows, heads, kdim, vdim, kvHeads, context, window int) *attention {
-	a := &attention{kvHeads: kvHeads, head: r.IntN(kvHeads)}
-	groups := (context + GroupTokens - 1) / GroupTokens
-	nan := float32(math.NaN())
+	return newAttentionOf(quant.F32, r, rows, heads, kdim, vdim, kvHeads, context, window)
+}
+
+func newAttentionOf(t quant.Type, r *rand.Rand, rows, heads, kdim, vdim, kvHeads, context, window int) *attention {
+	a := &attention{}
+	groups, head := (context+GroupTokens-1)/GroupTokens, r.IntN(kvHeads)
 	all := groups + 3
-	a.KStride, a.VStride = kvHeads*kdim*GroupTokens, kvHeads*vdim*GroupTokens
-	k, v := make([]float32, all*a.KStride), make([]float32, all*a.VStride)
-	for i := range k {
-		k[i] = nan
-	}
-	for i := range v {
-		v[i] = nan
-	}
-	a.K, a.V = k[a.head*kdim*GroupTokens:], v[a.head*vdim*GroupTokens:]
+	a.Type, a.KStride, a.VStride = t, kvHeads*KeyBytes(t, kdim), kvHeads*ValueBytes(t, vdim)
+	a.K, a.V = bytes.Repeat([]byte{0xff}, all*a.KStride), bytes.Repeat([]byte{0xff}, all*a.VStride)
+	a.K, a.V = a.K[head*KeyBytes(t, kdim):], a.V[head*ValueBytes(t, vdim):]
+	k := New(Portable)
 	for i, g := range r.Perm(all)[:groups] {
 		a.Groups = append(a.Groups, int32(g))
-		for t := range min(GroupTokens, context-i*GroupTokens) {
-			for d := range kdim {
-				a.K[g*a.KStride+d*GroupTokens+t] = float32(r.NormFloat64())
-			}
-			for d := range vdim {
-				a.V[g*a.VStride+t*vdim+d] = float32(r.NormFloat64())
-			}
+		for token := range min(GroupTokens, context-i*GroupTokens) {
+			key, value := make([]float32, kdim), make([]float32, vdim)
+			normalActs(1)(r, key)
+			normalActs(1)(r, value)
+			k.StoreKey(a.K[g*a.KStride:], t, token, kdim, key)
+			k.StoreValue(a.V[g*a.VStride:], t, token, vdim, value)
+			quant.RoundKV(t, key, key)
+			quant.RoundKV(t, value, value)
+			a.keys, a.values = append(a.keys, key), append(a.values, value)
 		}
 	}
 	a.Rows, a.Heads, a.KDim, a.VDim = rows, heads, kdim, vdim
@@ -68,10 +70,9 @@ func (a *attention) plain(r, h int) []float32 {
 		p := map[int32]float32{}
 		m2 := float32(math.Inf(-1))
 		for key := lo; key < hi; key++ {
-			g := int(a.Groups[key/16])
 			var dot float32
 			for d, x := range q {
-				dot = num.FMA32(x, a.K[g*a.KStride+d*16+int(key%16)], dot)
+				dot = num.FMA32(x, a.keys[key][d], dot)
 			}
 			p[key] = dot * a.Scale
 			if a.Cap != 0 {
@@ -84,9 +85,8 @@ func (a *attention) plain(r, h int) []float32 {
 		for key := lo; key < hi; key++ {
 			w := num.Exp32(p[key] - m2)
 			lanes[key%16] += w
-			g := int(a.Groups[key/16])
 			for d := range acc2 {
-				acc2[d] = num.FMA32(w, a.V[g*a.VStride+int(key%16)*a.VDim+d], acc2[d])
+				acc2[d] = num.FMA32(w, a.values[key][d], acc2[d])
 			}
 		}
 		l2 := num.Tree16(&lanes)
@@ -134,9 +134,9 @@ func TestAttendAgainstDefinition(t *testing.T) {
 		{9, 5, 128, 64, 1, 300, 17},
 		{3, 2, 576, 512, 1, 50, 0},
 	} {
-		eachLevel(t, func(t *testing.T, k *Kernels) {
+		eachKV(t, func(t *testing.T, k *Kernels, kv quant.Type) {
 			r := rand.New(rand.NewPCG(30, uint64(c.context)))
-			a := newAttention(r, c.rows, c.heads, c.kdim, c.vdim, c.kvHeads, c.context, c.window)
+			a := newAttentionOf(kv, r, c.rows, c.heads, c.kdim, c.vdim, c.kvHeads, c.context, c.window)
 			sc := NewAttendScratch(c.rows*c.heads, c.vdim)
 			if c.context%2 == 0 {
 				a.Cap = 3
@@ -215,7 +215,8 @@ func TestAttendSpecials(t *testing.T) {
 		}
 		// A NaN that is seen must not get lost.
 		a = newAttention(r, 1, 1, 16, 16, 1, 700, 0)
-		a.K[int(a.Groups[3])*a.KStride] = float32(math.NaN())
+		a.keys[48][0] = float32(math.NaN())
+		k.StoreKey(a.K[int(a.Groups[3])*a.KStride:], a.Type, 0, a.KDim, a.keys[48])
 		for _, v := range run(a) {
 			if v == v {
 				t.Fatalf("a NaN key gave %v", v)
@@ -225,11 +226,20 @@ func TestAttendSpecials(t *testing.T) {
 }
 
 func TestAttendAllocatesNothing(t *testing.T) {
-	a := newAttention(rand.New(rand.NewPCG(35, 36)), 3, 2, 64, 64, 1, 600, 0)
 	sc := NewAttendScratch(6, 64)
-	eachLevel(t, func(t *testing.T, k *Kernels) {
+	eachKV(t, func(t *testing.T, k *Kernels, kv quant.Type) {
+		a := newAttentionOf(kv, rand.New(rand.NewPCG(35, 36)), 3, 2, 64, 64, 1, 600, 0)
 		if n := testing.AllocsPerRun(5, func() { k.Attend(sc, &a.AttendArgs) }); n != 0 {
 			t.Errorf("%v allocations", n)
+		}
+	})
+}
+
+// eachKV runs f for every level and type of cache.
+func eachKV(t *testing.T, f func(t *testing.T, k *Kernels, kv quant.Type)) {
+	eachLevel(t, func(t *testing.T, k *Kernels) {
+		for _, kv := range quant.KVTypes() {
+			t.Run(kv.String(), func(t *testing.T) { f(t, k, kv) })
 		}
 	})
 }

@@ -111,24 +111,35 @@ func FuzzVec(f *testing.F) {
 	})
 }
 
-// Attention of any shape over any cache: every level gives the portable bits.
+// Attention of any shape over a cache of any bytes and type: every level gives
+// the portable bits.
 func FuzzAttend(f *testing.F) {
-	f.Add([]byte{3, 2, 16, 16, 40, 0, 0, 0, 0x80, 0x3f, 0, 0, 0, 0xbf})
-	f.Add([]byte{1, 1, 7, 33, 90, 5, 0xff, 0xff, 0x7f, 0x7f, 1, 2, 3})
+	f.Add([]byte{0, 3, 2, 16, 3, 40, 1, 0, 0, 0, 0x80, 0x3f, 0, 0, 0, 0xbf})
+	f.Add([]byte{1, 1, 1, 7, 5, 90, 5, 0xff, 0xff, 0x7f, 0x7f, 1, 2, 3})
+	f.Add([]byte{2, 3, 3, 33, 4, 20, 2, 30, 0x81, 0x3f, 0x40, 0xc0, 0x12})
+	f.Add([]byte{3, 2, 4, 40, 7, 60, 2, 77, 0x2c, 0x31, 0x2e, 0x7f, 0x80, 0x55})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) == 0 {
 			return
 		}
 		s := &stream{data: data}
-		rows, heads, kdim, vdim := s.between(1, 3), s.between(1, 5), s.between(1, 12), []int{1, 8, 16, 24, 64, 80, 128, 144}[s.between(0, 7)]
+		kv := quant.KVTypes()[s.between(0, 3)]
+		rows, heads, kdim, vdim := s.between(1, 3), s.between(1, 9), s.between(1, 70), []int{1, 8, 16, 24, 64, 80, 128, 144}[s.between(0, 7)]
 		context := rows + s.between(0, 200)*s.between(1, 3)
 		window := s.between(0, 200)
 		groups := (context + GroupTokens - 1) / GroupTokens
+		cache := func(bytes int) []byte {
+			b := make([]byte, groups*bytes)
+			for i := range b {
+				b[i] = s.byte()
+			}
+			return b
+		}
 		a := &AttendArgs{
 			Q: s.tame(rows * heads * kdim), QStride: heads * kdim, Out: make([]float32, rows*heads*vdim), OutStride: heads * vdim,
 			Rows: rows, Heads: heads, KDim: kdim, VDim: vdim, Scale: 0.25,
-			K: s.tame(groups * kdim * GroupTokens), KStride: kdim * GroupTokens,
-			V: s.tame(groups * vdim * GroupTokens), VStride: vdim * GroupTokens,
+			Type: kv, KStride: KeyBytes(kv, kdim), VStride: ValueBytes(kv, vdim),
+			K: cache(KeyBytes(kv, kdim)), V: cache(ValueBytes(kv, vdim)),
 		}
 		for g := range groups {
 			a.Groups = append(a.Groups, int32(groups-1-g))
@@ -141,7 +152,7 @@ func FuzzAttend(f *testing.F) {
 		want := append([]float32(nil), a.Out...)
 		for _, l := range Supported()[1:] {
 			New(l).Attend(sc, a)
-			wantBits(t, fmt.Sprintf("%v, %d × %d queries of %d and %d, context %d, window %d", l, rows, heads, kdim, vdim, context, window), a.Out, want)
+			wantBits(t, fmt.Sprintf("%v, %v, %d × %d queries of %d and %d, context %d, window %d", l, kv, rows, heads, kdim, vdim, context, window), a.Out, want)
 		}
 	})
 }

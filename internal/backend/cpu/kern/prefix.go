@@ -1,11 +1,16 @@
 package kern
 
-import "fmt"
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/paddock-go/paddock/internal/quant"
+)
 
 // Where values are the first VDim dimensions of the keys (latent attention), the
 // cache keeps keys alone, and V is nil. Scores want the lane of a key, sums the
 // lane of a dimension: so a tile of keys is turned round once, into the worker's
-// memory, and serves all queries.
+// memory, and serves all queries. What comes of it is F32, whatever the keys are.
 //
 //	K  [dim][16 tokens]   →   tile  [16 tokens][VDim]   for each group of the tile
 
@@ -31,18 +36,24 @@ func InKeysBytes(vdim int) int64 { return 4 * tileGroups * GroupTokens * int64(v
 // is to take for a and the tile.
 func (s *inKeys) turn(a *AttendArgs, tile []int32) (*AttendArgs, []int32) {
 	s.args = *a
-	s.args.V, s.args.VStride = s.tile, GroupTokens*a.VDim
+	s.args.Type, s.args.V, s.args.VStride = quant.F32, bytesOf(s.tile), 4*GroupTokens*a.VDim
 	for i, g := range tile {
-		keys := a.K[int(g)*a.KStride:][:GroupTokens*a.VDim]
+		group := a.K[int(g)*a.KStride:]
 		out := s.tile[i*GroupTokens*a.VDim : (i+1)*GroupTokens*a.VDim]
-		for token := range GroupTokens {
-			row := out[token*a.VDim : (token+1)*a.VDim]
-			for d := range row {
-				row[d] = keys[d*GroupTokens+token]
+		var keys [GroupTokens]float32
+		for d := range a.VDim {
+			a.keys(&keys, group, d)
+			for token, v := range keys {
+				out[token*a.VDim+d] = v
 			}
 		}
 	}
 	return &s.args, s.groups[:len(tile)]
+}
+
+// bytesOf sees floats as the bytes that they are.
+func bytesOf(x []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
 }
 
 // checkInKeys panics where values can't lie in the keys.
