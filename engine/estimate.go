@@ -2,7 +2,6 @@ package engine
 
 import (
 	"github.com/paddock-go/paddock/internal/backend"
-	"github.com/paddock-go/paddock/internal/gguf"
 	"github.com/paddock-go/paddock/internal/prog"
 	"github.com/paddock-go/paddock/sched"
 )
@@ -198,16 +197,3 @@ func keysInView(from, count, window int) int {
 
 // kvBytes is the size of an element of the KV cache.
 var kvBytes = [...]int{backend.KVF32: 4}
-
-// weightBytes is what a weight takes in the file, which is what a step reads of it:
-// panels hold the same blocks in another order.
-func weightBytes(f *gguf.File) func(prog.Weight) int64 {
-	return func(w prog.Weight) int64 {
-		t, ok := f.Tensor(w.Tensor)
-		if !ok {
-			return 0 // lowering has found every tensor of the program
-		}
-		rows := t.Elems() / t.Dims[0]
-		return int64(t.Size / rows * uint64(w.Flat().Rows))
-	}
-}

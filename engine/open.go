@@ -172,7 +172,7 @@ func open(f *gguf.File, file string, o Options, from origin, read func() (*text,
 		return nil, err
 	}
 	e.release = append(e.release, loaded.Close)
-	return e.start(o, loaded, r, newEstimator(m.Program, weightBytes(f), kvBytes[o.KVType]))
+	return e.start(o, loaded, r, newEstimator(m.Program, model.WeightBytes(f), kvBytes[o.KVType]))
 }
 
 // readText makes tokenizer and template. A model without a tokenizer serves requests

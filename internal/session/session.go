@@ -35,6 +35,7 @@ type Session struct {
 	atomic bool // a sequence is one step
 	model  backend.Model
 	runner backend.Runner
+	reads  *reads
 	batch  prog.Batch
 	logits []float32
 }
@@ -83,6 +84,7 @@ func OpenFile(f *gguf.File, device backend.Device, l Limits, progress func(done,
 	}
 	s := &Session{limits: l, pages: (l.Context + pageSize - 1) / pageSize, vocab: m.Program.Vocab, width: m.Program.OutWidth()}
 	s.embeds, s.atomic = m.Program.Embeds(), m.Program.Atomic
+	s.reads = newReads(f, m.Program)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())

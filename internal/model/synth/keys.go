@@ -55,9 +55,10 @@ func (s shape) keys(m mix) []ggufwrite.KV {
 }
 
 // tokenizer is a byte-level vocabulary: the 256 bytes, pairs of small letters
-// with their merges, and fillers. The last token ends a text.
+// with their merges, and fillers, which no text becomes but which show as text, so
+// that a client of a server sees every token. The last token ends a text.
 func (s shape) tokenizer() []ggufwrite.KV {
-	const normal, control, unused = 1, 3, 5
+	const normal, control = 1, 3
 	tokens, types, merges := make([]string, 0, s.vocab), make([]int32, 0, s.vocab), []string{}
 	add := func(text string, kind int32) {
 		tokens, types = append(tokens, text), append(types, kind)
@@ -72,7 +73,7 @@ func (s shape) tokenizer() []ggufwrite.KV {
 		}
 	}
 	for len(tokens) < s.vocab-1 {
-		add(fmt.Sprintf("[unused%d]", len(tokens)), unused)
+		add(fmt.Sprintf("[%d]", len(tokens)), normal)
 	}
 	add("<|end|>", control)
 	pre := "gpt-2"

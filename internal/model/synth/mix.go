@@ -28,6 +28,7 @@ var mixes = []mix{
 	{"Q8_0", 7, quant.Q8_0, quant.Q8_0, quant.Q8_0, quant.Q8_0},
 	{"Q4_K_M", 15, quant.Q4K, quant.Q6K, quant.Q6K, quant.Q4K},
 	{"Q5_K_M", 17, quant.Q5K, quant.Q6K, quant.Q6K, quant.Q5K},
+	{"Q6_K", 18, quant.Q6K, quant.Q6K, quant.Q6K, quant.Q6K},
 	{"MXFP4_MOE", 38, quant.Q8_0, quant.Q8_0, quant.Q8_0, quant.MXFP4},
 	{"BF16", 32, quant.BF16, quant.BF16, quant.BF16, quant.BF16},
 }

@@ -56,6 +56,9 @@ func TestMix(t *testing.T) {
 		{"135m", "Q4_K_M", "blk.0.attn_q.weight", quant.Q5_0},
 		{"135m", "Q4_K_M", "blk.0.ffn_down.weight", quant.Q6K}, // of 1536 columns
 		{"135m", "Q5_K_M", "blk.0.attn_q.weight", quant.Q5_1},
+		{"135m", "Q6_K", "blk.0.attn_q.weight", quant.Q8_0},
+		{"135m", "Q6_K", "blk.0.ffn_down.weight", quant.Q6K},
+		{"1.2b", "Q6_K", "token_embd.weight", quant.Q6K},
 		{"8b", "Q4_K_M", "token_embd.weight", quant.Q4K},
 		{"8b", "Q4_K_M", "output.weight", quant.Q6K},
 		{"8b", "Q4_K_M", "blk.3.attn_v.weight", quant.Q6K}, // the first eighth
