@@ -67,6 +67,8 @@ func TestMix(t *testing.T) {
 		{"8b", "Q4_K_M", "blk.28.ffn_down.weight", quant.Q6K},
 		{"8b", "Q4_K_M", "blk.28.ffn_up.weight", quant.Q4K},
 		{"8b", "Q4_K_M", "blk.28.ffn_norm.weight", quant.F32},
+		{"0.6b", "Q6_K", "blk.0.attn_q.weight", quant.Q6K},
+		{"0.6b", "Q6_K", "token_embd.weight", quant.Q6K},
 		{"1.2b", "BF16", "blk.0.attn_q.weight", quant.BF16},
 	} {
 		s, err := findShape(c.shape)
