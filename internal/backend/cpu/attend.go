@@ -74,6 +74,7 @@ func (r *runner) attend(c *compiled, o prog.Attend) phase {
 	dims, sinks := r.prog.KV[o.KV], r.vector(o.Sinks)
 	parts := 1 // of a head of keys, in this step
 	return phase{
+		cost: func() Cost { return r.attendCost(v, o) },
 		items: func() int {
 			parts = 1
 			if len(v.blocks)*o.KVHeads < 4*len(r.pool.workers) {

@@ -24,12 +24,15 @@ type Options struct {
 	Level *kern.Level
 	// NoAMX keeps the process from asking for the permission to use tiles.
 	NoAMX bool
+	// Profile, if not nil, is filled by the steps of the last runner made.
+	Profile *Profile
 }
 
 // Device is the CPU backend. Its methods are safe for concurrent use.
 type Device struct {
 	kern    *kern.Kernels
 	threads int
+	profile *Profile
 }
 
 // New returns the CPU backend. It panics where the machine lacks the level that
@@ -43,7 +46,7 @@ func New(o Options) *Device {
 	if threads <= 0 {
 		threads = defaultThreads()
 	}
-	return &Device{kern: kern.New(level), threads: min(threads, maxThreads)}
+	return &Device{kern: kern.New(level), threads: min(threads, maxThreads), profile: o.Profile}
 }
 
 // Name implements backend.Device: the set of instructions belongs to it.

@@ -201,6 +201,19 @@ func (r *runner) expertProducts(e *expertRows, parts ...expertProduct) phase {
 	panels := panelsOfItem(m, rowsAtOnce)
 	chunks := (m.Panels() + panels - 1) / panels
 	return phase{
+		cost: func() Cost {
+			var c Cost
+			for i, b := range e.listed {
+				one := cost(m, int(b.pair1-b.pair0))
+				if i > 0 && e.listed[i-1].expert == b.expert {
+					one.Bytes = 0 // its panels were counted
+				}
+				for range parts {
+					c = c.plus(one)
+				}
+			}
+			return c
+		},
 		items: func() int { return len(e.listed) * len(parts) * chunks },
 		run: func(w *worker, item int) {
 			b := e.listed[item/(len(parts)*chunks)]

@@ -54,6 +54,10 @@ func (r *runner) headLinear(c *compiled, o prog.HeadLinear) []phase {
 			}
 		}),
 		{
+			cost: func() Cost {
+				one := cost(m, r.rows(kind))
+				return Cost{one.Bytes * int64(heads), one.Ints * int64(heads), one.Floats * int64(heads)}
+			},
 			items: func() int { return heads * chunks * blocks() },
 			run: func(w *worker, item int) {
 				n := blocks()

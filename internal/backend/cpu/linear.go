@@ -49,6 +49,13 @@ func panelsOfItem(m *kern.Matrix, rows int) int {
 func (r *runner) linear(rows prog.RowKind, parts []product) phase {
 	var rowBlock, rowBlocks, panels int // of this step
 	return phase{
+		cost: func() Cost {
+			var c Cost
+			for i := range parts {
+				c = c.plus(cost(parts[i].matrix, r.rows(rows)))
+			}
+			return c
+		},
 		items: func() int {
 			n := r.rows(rows)
 			if n == 0 {

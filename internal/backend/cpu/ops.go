@@ -13,14 +13,20 @@ func (c *compiled) phases(r *runner) []phase {
 	for i, op := range c.model.prog.Ops {
 		if alone := c.alone[i]; len(alone) > 0 {
 			buf := c.acts[alone[0]].buf
-			list = append(list, r.rowPhase(c.model.prog.Bufs[buf].Rows, roundCost*r.bufs[buf].width, func(w *worker, row int) {
+			p := r.rowPhase(c.model.prog.Bufs[buf].Rows, roundCost*r.bufs[buf].width, func(w *worker, row int) {
 				r.round(alone, row)
-			}))
+			})
+			p.name = "round"
+			list = append(list, p)
 		}
+		from := len(list)
 		if before := r.before(op); before != nil {
 			list = append(list, *before)
 		}
 		list = append(list, r.phasesOf(c, op, c.round[i])...)
+		for j := range list[from:] {
+			list[from+j].name = nameOf(c.model.prog, op)
+		}
 	}
 	if len(list) > maxPhases {
 		panic(fmt.Sprintf("cpu: a program of %d phases, at most %d are possible", len(list), maxPhases))

@@ -29,6 +29,11 @@ type phase struct {
 	// One goroutine calls it, before the phase.
 	items func() int
 	run   func(w *worker, item int)
+
+	// For a profile: what it is, and what it takes at least in the step that is
+	// on (nil: nothing that counts).
+	name string
+	cost func() Cost
 }
 
 // worker is what one goroutine of a step owns.
@@ -37,6 +42,7 @@ type worker struct {
 	attend *kern.AttendScratch
 	args   kern.AttendArgs
 	row    []float32 // a row of weights with its last block padded
+	number int       // 0 is the caller of a step
 	_      [lineBytes]byte
 }
 

@@ -78,8 +78,13 @@ func newRunner(m *model, l backend.Limits, c *cache) *runner {
 	workers := make([]*worker, m.device.threads)
 	for i := range workers {
 		workers[i] = plan.newWorker()
+		workers[i].number = i
 	}
-	r.pool = newPool(plan.phases(r), workers)
+	phases := plan.phases(r)
+	if p := m.device.profile; p != nil {
+		phases = p.watch(phases, len(workers))
+	}
+	r.pool = newPool(phases, workers)
 	return r
 }
 
