@@ -14,7 +14,8 @@ type product struct {
 	scale  float32 // of logits
 	cap    float32 // of logits; 0: none
 
-	chunks int // of panels, in this step
+	chunks  int // of panels, in this step
+	stripes stripes
 }
 
 func (r *runner) product(c *compiled, in prog.BufID, w, bias prog.WeightID, out prog.BufID) product {
@@ -28,8 +29,8 @@ func (r *runner) product(c *compiled, in prog.BufID, w, bias prog.WeightID, out 
 
 // How a product is cut into items. Four panels in flight hide the latency of
 // memory; some tens of kilobytes of weights make an item of a few microseconds
-// where memory is the bound (one row), and rows are cut so that an item of many
-// rows stays well under 100 µs.
+// where memory is the bound (few rows, see stripes), and rows are cut so that an
+// item of many rows stays well under 100 µs.
 const (
 	panelsAtOnce = 4
 	itemBytes    = 64 << 10
@@ -48,6 +49,7 @@ func panelsOfItem(m *kern.Matrix, rows int) int {
 // follow one another, so that their weights are still in the cache.
 func (r *runner) linear(rows prog.RowKind, parts []product) phase {
 	var rowBlock, rowBlocks, panels int // of this step
+	var few bool
 	return phase{
 		cost: func() Cost {
 			var c Cost
@@ -61,10 +63,16 @@ func (r *runner) linear(rows prog.RowKind, parts []product) phase {
 			if n == 0 {
 				return 0
 			}
+			items := 0
+			if few = n <= stripedRows; few {
+				for i := range parts {
+					items += parts[i].stripes.cut(parts[i].matrix, len(r.pool.workers))
+				}
+				return items
+			}
 			rowBlock = min(n, rowsAtOnce)
 			rowBlocks = (n + rowBlock - 1) / rowBlock
 			panels = panelsOfItem(parts[0].matrix, rowBlock)
-			items := 0
 			for i := range parts {
 				parts[i].chunks = (parts[i].matrix.Panels() + panels - 1) / panels
 				items += parts[i].chunks * rowBlocks
@@ -72,6 +80,15 @@ func (r *runner) linear(rows prog.RowKind, parts []product) phase {
 			return items
 		},
 		run: func(w *worker, item int) {
+			if few {
+				p := &parts[0]
+				for i := 1; item >= p.stripes.items(); i++ {
+					item -= p.stripes.items()
+					p = &parts[i]
+				}
+				r.stripe(w, p, item, r.rows(rows))
+				return
+			}
 			chunk, block := item/rowBlocks, item%rowBlocks
 			p := &parts[0]
 			for i := 1; chunk >= p.chunks; i++ {
@@ -80,31 +97,40 @@ func (r *runner) linear(rows prog.RowKind, parts []product) phase {
 			}
 			row0, row1 := block*rowBlock, min((block+1)*rowBlock, r.rows(rows))
 			panel0, panel1 := chunk*panels, min((chunk+1)*panels, p.matrix.Panels())
-			out, stride := r.logits, r.prog.Vocab
-			if p.out != nil {
-				out, stride = p.out.values, p.out.stride
-			}
+			out, stride := r.output(p)
 			r.kern.Linear(&w.linear, p.matrix, p.acts, row0, row1, panel0, panel1, out, stride)
-			from, to := panel0*kern.Lanes, min(panel1*kern.Lanes, p.matrix.Rows)
-			for row := row0; row < row1; row++ {
-				r.finish(p, out[row*stride+from:row*stride+to], from)
-			}
+			r.finish(p, out, stride, row0, row1, panel0, panel1)
 		},
 	}
 }
 
-// finish does what follows the dot products for the outputs from the given one
-// on: bias, scale and cap.
-func (r *runner) finish(p *product, out []float32, from int) {
-	if p.bias != nil {
-		r.kern.Add(out, p.bias[from:from+len(out)])
+// output is where the products of p go.
+func (r *runner) output(p *product) (out []float32, stride int) {
+	if p.out == nil {
+		return r.logits, r.prog.Vocab
 	}
-	if p.scale != 1 {
-		for i, v := range out {
-			out[i] = float32(v * p.scale)
+	return p.out.values, p.out.stride
+}
+
+// finish does what follows the dot products of some rows and panels: bias, scale
+// and cap.
+func (r *runner) finish(p *product, out []float32, stride, row0, row1, panel0, panel1 int) {
+	if p.bias == nil && p.scale == 1 && p.cap == 0 {
+		return
+	}
+	from, to := panel0*kern.Lanes, min(panel1*kern.Lanes, p.matrix.Rows)
+	for row := row0; row < row1; row++ {
+		values := out[row*stride+from : row*stride+to]
+		if p.bias != nil {
+			r.kern.Add(values, p.bias[from:to])
 		}
-	}
-	if p.cap != 0 {
-		r.kern.Softcap(out, p.cap)
+		if p.scale != 1 {
+			for i, v := range values {
+				values[i] = float32(v * p.scale)
+			}
+		}
+		if p.cap != 0 {
+			r.kern.Softcap(values, p.cap)
+		}
 	}
 }

@@ -18,6 +18,7 @@ func supported() []Level {
 
 // choose puts the level's kernels over the portable ones.
 func choose(k *Kernels, l Level) {
+	k.striped = l != Portable
 	switch l {
 	case AVX2:
 		chooseTiles(k, &avx2Tiles)

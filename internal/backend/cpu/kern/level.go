@@ -42,6 +42,8 @@ type Kernels struct {
 	vec    vecFuncs
 	attend attendFuncs
 	peak   peakFuncs
+
+	striped bool // tiles take panels that are no neighbours
 }
 
 // New returns the kernels of level l. It panics if this machine can't run

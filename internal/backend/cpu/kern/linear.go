@@ -23,6 +23,7 @@ type dotArgs struct {
 	out       unsafe.Pointer // float32, 16 per panel and row
 	outStride uintptr        // to the next row
 	blocks    uintptr
+	outPanel  uintptr // to the next panel's outputs: of amd64's kernels, the others' are neighbours
 }
 
 // The offsets that the assembly uses.
@@ -37,6 +38,7 @@ const (
 	_ = -(unsafe.Offsetof(dotArgs{}.out) ^ 64)
 	_ = -(unsafe.Offsetof(dotArgs{}.outStride) ^ 72)
 	_ = -(unsafe.Offsetof(dotArgs{}.blocks) ^ 80)
+	_ = -(unsafe.Offsetof(dotArgs{}.outPanel) ^ 88)
 )
 
 // tile is a dot kernel for a rectangle of panels × rows. Its size changes no
@@ -65,9 +67,7 @@ type LinearScratch struct {
 // format's kind and width. Safe for concurrent use with distinct scratch and
 // distinct outputs.
 func (k *Kernels) Linear(sc *LinearScratch, m *Matrix, x *Acts, row0, row1, panel0, panel1 int, out []float32, stride int) {
-	if x.Kind != m.Format.Act || x.Cols != m.Cols {
-		panic(fmt.Sprintf("kern: a %d × %d matrix of %v met %d activations of kind %v", m.Rows, m.Cols, m.Format.Type, x.Cols, x.Kind))
-	}
+	checkKind(m, x)
 	if row0 < 0 || row1 > x.Rows || panel0 < 0 || panel1 > m.Panels() || stride < m.Rows {
 		panic(fmt.Sprintf("kern: rows %d to %d of %d, panels %d to %d of %d, %d outputs in a stride of %d", row0, row1, x.Rows, panel0, panel1, m.Panels(), m.Rows, stride))
 	}
@@ -82,14 +82,7 @@ func (k *Kernels) Linear(sc *LinearScratch, m *Matrix, x *Acts, row0, row1, pane
 	if race.Enabled {
 		watchLinear(m, x, row0, row1, panel0, panel1, out, stride)
 	}
-	a := &sc.args
-	x.bind(a)
-	a.blocks = uintptr(m.Format.Blocks(m.Cols))
-	a.wStride = uintptr(m.Format.PanelBytes(m.Cols))
-	a.outStride = uintptr(stride) * 4
-	j := job{tiles: k.linear[m.Format.index], args: a, base: *a}
-	j.base.w = unsafe.Pointer(&m.Data[0])
-	j.base.out = unsafe.Pointer(&out[0])
+	j := k.job(sc, m, x, out, stride)
 	if panel0 < full {
 		j.sweep(row0, row1, panel0, full)
 	}
@@ -107,7 +100,26 @@ func (k *Kernels) Linear(sc *LinearScratch, m *Matrix, x *Acts, row0, row1, pane
 			}
 		}
 	}
-	*a = dotArgs{} // keep no pointer alive
+	sc.args = dotArgs{} // keep no pointer alive
+}
+
+func checkKind(m *Matrix, x *Acts) {
+	if x.Kind != m.Format.Act || x.Cols != m.Cols {
+		panic(fmt.Sprintf("kern: a %d × %d matrix of %v met %d activations of kind %v", m.Rows, m.Cols, m.Format.Type, x.Cols, x.Kind))
+	}
+}
+
+// job is what sweeps over m and x into out have in common.
+func (k *Kernels) job(sc *LinearScratch, m *Matrix, x *Acts, out []float32, stride int) job {
+	a := &sc.args
+	x.bind(a)
+	a.blocks = uintptr(m.Format.Blocks(m.Cols))
+	a.wStride = uintptr(m.Format.PanelBytes(m.Cols))
+	a.outStride, a.outPanel = uintptr(stride)*4, Lanes*4
+	j := job{tiles: k.linear[m.Format.index], args: a, base: *a}
+	j.base.w = unsafe.Pointer(&m.Data[0])
+	j.base.out = unsafe.Pointer(&out[0])
+	return j
 }
 
 // watchLinear tells the race detector what Linear touches.
@@ -135,7 +147,7 @@ func (j *job) sweep(row0, row1, panel0, panel1 int) {
 	for p := panel0; p < panel1; {
 		width := j.width(row1-row0, panel1-p)
 		for r := row0; r < row1; {
-			r += j.run(r, p, row1-r, width)
+			r += j.run(r, p, row1-r, width, 1)
 		}
 		p += width
 	}
@@ -153,8 +165,9 @@ func (j *job) width(rows, panels int) int {
 	return 1
 }
 
-// run computes one tile of the given width at row r, panel p, and returns its rows.
-func (j *job) run(r, p, rows, width int) int {
+// run computes one tile of the given width at row r, panel p, its panels so far
+// apart, and returns its rows.
+func (j *job) run(r, p, rows, width, apart int) int {
 	for i := range j.tiles {
 		t := &j.tiles[i]
 		if t.panels != width || t.rows > rows {
@@ -163,6 +176,8 @@ func (j *job) run(r, p, rows, width int) int {
 		a, b := j.args, &j.base
 		*a = *b
 		a.w = unsafe.Add(b.w, uintptr(p)*b.wStride)
+		a.wStride *= uintptr(apart)
+		a.outPanel *= uintptr(apart)
 		a.x = unsafe.Add(b.x, uintptr(r)*b.xStride)
 		a.d = unsafe.Add(b.d, uintptr(r)*b.dStride)
 		a.s = unsafe.Add(b.s, uintptr(r)*b.sStride)

@@ -17,8 +17,9 @@ import (
 )
 
 var (
-	pairedCols  = flag.Int("paired.cols", 1024, "inner dimension of BenchmarkPaired's matrices")
-	pairedArena = flag.Int("paired.mib", 256, "MiB of weights of BenchmarkPaired: more than the caches hold")
+	pairedCols   = flag.Int("paired.cols", 1024, "inner dimension of BenchmarkPaired's matrices")
+	pairedArena  = flag.Int("paired.mib", 256, "MiB of weights of BenchmarkPaired: more than the caches hold")
+	pairedPanels = flag.Int("paired.panels", 8, "panels that BenchmarkPaired's items take, a multiple of 4")
 )
 
 // arena is memory outside the heap in 2 MiB pages, as models' weights have it.
@@ -133,15 +134,19 @@ func BenchmarkPaired(b *testing.B) {
 	}
 }
 
+// stripedRows is up to how many rows Stripes is measured, and then Linear.
+const stripedRows = 16
+
 func paired(b *testing.B, f quant.Format, pf *Format, k *Kernels, rows, threads int) {
-	const atOnce = 4 // panels of an item
+	atOnce := *pairedPanels
 	cols := *pairedCols
 	size := pf.PanelBytes(cols)
 	window := 16 << 20 // bytes of weights of one round
 	if rows >= 16 {
 		window = 1 << 20
 	}
-	items := max(threads, window/(atOnce*size))
+	window = min(window, *pairedArena<<19) // twice in the arena
+	items := max(1, window/(atOnce*size*threads)) * threads
 	window = items * atOnce * size
 	windows := max(2, *pairedArena<<20/window)
 	data := arena(b, windows*window)
@@ -171,12 +176,20 @@ func paired(b *testing.B, f quant.Format, pf *Format, k *Kernels, rows, threads 
 	for i := 0; b.Loop(); i++ {
 		w := views[i%windows]
 		kernel = append(kernel, c.do(items, func(worker, item int) {
-			k.Linear(&scratch[worker], w, a, 0, rows, atOnce*item, atOnce*item+atOnce, out, stride)
+			if rows > stripedRows {
+				k.Linear(&scratch[worker], w, a, 0, rows, atOnce*item, (item+1)*atOnce, out, stride)
+				return
+			}
+			// Each thread has four streams of its own, as far as they keep pace.
+			n, share := atOnce/Streams, items/threads
+			first := item % threads * share * atOnce
+			k.Stripes(&scratch[worker], w, a, 0, rows, first+item/threads*n, n, share*n, out, stride)
 		}).Seconds())
 		if rows < 16 {
 			w = views[(i+windows/2)%windows]
-			read = append(read, c.do(items, func(_, item int) {
-				k.ReadPeak(w.Data[item*atOnce*size : (item+1)*atOnce*size])
+			share := len(w.Data) / threads
+			read = append(read, c.do(threads, func(_, item int) {
+				k.ReadPeak(w.Data[item*share : (item+1)*share])
 			}).Seconds())
 			continue
 		}

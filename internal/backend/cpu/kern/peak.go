@@ -18,7 +18,7 @@ type peakFuncs struct {
 var portablePeak = peakFuncs{
 	read: func(p *byte, stride, lines uintptr) {
 		sum := uint64(0)
-		for s := range uintptr(4) {
+		for s := range uintptr(Streams) {
 			stream := unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(p), s*stride)), lines*peakLine)
 			for ; len(stream) >= 8; stream = stream[8:] {
 				sum += binary.LittleEndian.Uint64(stream)
@@ -46,22 +46,23 @@ var portablePeak = peakFuncs{
 // peakSink keeps the compiler from dropping what nobody asks for.
 var peakSink atomic.Uint64
 
-// A call reads at most peakBytes, or runs at most peakRounds: assembly is not
-// preempted.
+// A call reads at most peakBytes of a stream, or runs at most peakRounds:
+// assembly is not preempted.
 const (
 	peakLine   = 64
 	peakBytes  = 64 << 10
 	peakRounds = 2048
 )
 
-// ReadPeak reads data as a dot kernel of one row reads its weights, four panels
-// at a time, and does nothing with it: the rate that decode is held against.
-// Bytes after the last whole 256 are left out. Safe for concurrent use.
+// ReadPeak reads data in four streams, as a kernel of one row reads its weights,
+// and does nothing with it: the rate that decode is held against. Streams are
+// quarters of data, so that the longer data is, the better is the rate, up to
+// some megabytes. Bytes after the last whole 256 are left out. Safe for
+// concurrent use.
 func (k *Kernels) ReadPeak(data []byte) {
-	for len(data) >= 4*peakLine {
-		n := min(len(data), peakBytes) / (4 * peakLine) * peakLine
-		k.peak.read(&data[0], uintptr(n), uintptr(n/peakLine))
-		data = data[4*n:]
+	stream := len(data) / (Streams * peakLine) * peakLine
+	for at := 0; at < stream; at += peakBytes {
+		k.peak.read(&data[at], uintptr(stream), uintptr(min(peakBytes, stream-at)/peakLine))
 	}
 }
 

@@ -34,42 +34,43 @@ func (f block32) avx512(a *asm) {
 	}
 	x := a.reg('Z')
 	a.label("loop")
-	a.prefetch(f.bytes)
-	for r := range a.rows {
-		a.op("VPMULLD.BCST %s, %s, %s", a.s(r, 0), start, sums[0][r])
-		for p := 1; p < a.panels; p++ {
-			a.op("VMOVDQA64 %s, %s", sums[0][r], sums[p][r])
+	a.spread(f.bytes, func() {
+		for r := range a.rows {
+			a.op("VPMULLD.BCST %s, %s, %s", a.s(r, 0), start, sums[0][r])
+			for p := 1; p < a.panels; p++ {
+				a.op("VMOVDQA64 %s, %s", sums[0][r], sums[p][r])
+			}
 		}
-	}
-	for i := range f.steps {
-		var groups []int
-		for p := range a.panels {
-			groups = f.load(a, i, p, mask, w[p])
-		}
-		for j, g := range groups {
-			for r := range a.rows {
-				if a.panels == 1 {
-					a.op("VPDPBUSD.BCST %s, %s, %s", a.x(r, 4*g), w[0][j], sums[0][r])
-					continue
-				}
-				a.op("VPBROADCASTD %s, %s", a.x(r, 4*g), x)
-				for p := range a.panels {
-					a.op("VPDPBUSD %s, %s, %s", x, w[p][j], sums[p][r])
+		for i := range f.steps {
+			var groups []int
+			for p := range a.panels {
+				groups = f.load(a, i, p, mask, w[p])
+			}
+			for j, g := range groups {
+				for r := range a.rows {
+					if a.panels == 1 {
+						a.op("VPDPBUSD.BCST %s, %s, %s", a.x(r, 4*g), w[0][j], sums[0][r])
+						continue
+					}
+					a.op("VPBROADCASTD %s, %s", a.x(r, 4*g), x)
+					for p := range a.panels {
+						a.op("VPDPBUSD %s, %s, %s", x, w[p][j], sums[p][r])
+					}
 				}
 			}
 		}
-	}
-	a.comment("acc = fma(float(sum), dw × dx, acc)")
-	for p := range a.panels {
-		a.op("VCVTPH2PS %s, %s", a.w(p, 0), w[p][0])
-	}
-	for r := range a.rows {
+		a.comment("acc = fma(float(sum), dw × dx, acc)")
 		for p := range a.panels {
-			a.op("VCVTDQ2PS %s, %s", sums[p][r], sums[p][r])
-			a.op("VMULPS.BCST %s, %s, %s", a.d(r), w[p][0], x)
-			a.op("VFMADD231PS %s, %s, %s", x, sums[p][r], acc[p][r][0])
+			a.op("VCVTPH2PS %s, %s", a.w(p, 0), w[p][0])
 		}
-	}
+		for r := range a.rows {
+			for p := range a.panels {
+				a.op("VCVTDQ2PS %s, %s", sums[p][r], sums[p][r])
+				a.op("VMULPS.BCST %s, %s, %s", a.d(r), w[p][0], x)
+				a.op("VFMADD231PS %s, %s, %s", x, sums[p][r], acc[p][r][0])
+			}
+		}
+	})
 	a.loop(f.bytes, 32, 4, 4)
 	a.store(acc)
 }
@@ -103,19 +104,20 @@ func (f block32) avx2(a *asm) {
 	sums := a.regs('Y', a.rows)
 	t := a.regs('Y', 3)
 	a.label("loop")
-	a.prefetch(f.bytes)
-	for p := range a.panels {
-		for h := range 2 {
-			f.half(a, p, h, flip, sums, t)
-			a.op("VCVTPH2PS %s, %s", a.w(p, 16*h), t[0])
-			for r := range a.rows {
-				a.op("VCVTDQ2PS %s, %s", sums[r], sums[r])
-				a.op("VBROADCASTSS %s, %s", a.d(r), t[1])
-				a.op("VMULPS %s, %s, %s", t[1], t[0], t[1])
-				a.op("VFMADD231PS %s, %s, %s", t[1], sums[r], acc[p][r][h])
+	a.spread(f.bytes, func() {
+		for p := range a.panels {
+			for h := range 2 {
+				f.half(a, p, h, flip, sums, t)
+				a.op("VCVTPH2PS %s, %s", a.w(p, 16*h), t[0])
+				for r := range a.rows {
+					a.op("VCVTDQ2PS %s, %s", sums[r], sums[r])
+					a.op("VBROADCASTSS %s, %s", a.d(r), t[1])
+					a.op("VMULPS %s, %s, %s", t[1], t[0], t[1])
+					a.op("VFMADD231PS %s, %s, %s", t[1], sums[r], acc[p][r][h])
+				}
 			}
 		}
-	}
+	})
 	a.loop(f.bytes, 32, 4, 4)
 	a.store(acc)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"strings"
 )
 
 // asm collects the body of one kernel. Registers, the same in all of them:
@@ -126,17 +127,40 @@ func (a *asm) loop(w, x, d, s int) {
 
 // ahead is how far, in bytes of a panel, the weights are asked for in advance.
 // Without it the formats whose blocks are read in several passes reached half
-// of the memory's rate, and AVX2 two thirds; 1 KiB to 4 KiB did about as well.
-const ahead = 2048
+// of the memory's rate, and AVX2 two thirds. With 1 or 2 KiB it is best; more cost
+// up to a tenth, for it is lost where a stream ends.
+const ahead = 1024
 
-// prefetch asks for the next n bytes of each panel, as far ahead. Kernels of
-// several rows do so too: of the passes over a panel the first is bound by
-// memory, and the others have load slots to spare.
-func (a *asm) prefetch(n int) {
-	for p := range a.panels {
-		for off := 0; off < n; off += 64 {
-			a.op("PREFETCHT0 %s", a.w(p, ahead+off))
+// spread emits f and, evenly between its instructions, requests for the n bytes
+// of each panel that are to be read some time later: many at once would wait for
+// each other. Kernels of several rows do so too: of the passes over a panel the
+// first is bound by memory, and the others have load slots to spare.
+func (a *asm) spread(n int, f func()) { a.between(a.lines(n), f) }
+
+// lines are the next n bytes of each panel that are to be asked for.
+func (a *asm) lines(n int) (lines []string) {
+	for off := 0; off < n; off += 64 {
+		for p := range a.panels {
+			lines = append(lines, a.w(p, ahead+off))
 		}
+	}
+	return lines
+}
+
+// between emits f and, evenly between its instructions, requests for lines.
+func (a *asm) between(lines []string, f func()) {
+	before := a.body.String()
+	a.body.Reset()
+	f()
+	ops := strings.SplitAfter(a.body.String(), "\n")
+	a.body.Reset()
+	a.body.WriteString(before)
+	asked := 0
+	for i, op := range ops {
+		for ; asked < len(lines) && asked*len(ops) <= i*len(lines); asked++ {
+			a.op("PREFETCHT0 %s", lines[asked])
+		}
+		a.body.WriteString(op)
 	}
 }
 
@@ -150,9 +174,12 @@ func (a *asm) store(acc [][][]string) {
 		a.op("LEAQ (SI)(SI*2), R8")
 	}
 	for p := range acc {
+		if p > 0 {
+			a.op("ADDQ 88(AX), DI")
+		}
 		for r := range acc[p] {
 			for h, reg := range acc[p][r] {
-				a.op("VMOVUPS %s, %s", reg, at("DI", "SI", "R8", r, 64*p+32*h))
+				a.op("VMOVUPS %s, %s", reg, at("DI", "SI", "R8", r, 32*h))
 			}
 		}
 	}

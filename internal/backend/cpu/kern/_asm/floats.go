@@ -7,6 +7,9 @@ type floats struct {
 	load  string // the instruction that widens them
 }
 
+// floatsUnroll is how many k a pass of the loop takes.
+const floatsUnroll = 4
+
 func (f floats) kernel(kind byte) func(*asm) {
 	return func(a *asm) {
 		v := vec{a, kind}
@@ -28,19 +31,20 @@ func (f floats) kernel(kind byte) func(*asm) {
 				}
 			}
 		}
-		const unroll = 4
-		a.op("SUBQ $%d, R10", unroll)
+		a.op("SUBQ $%d, R10", floatsUnroll)
 		a.op("JLT rest")
 		a.label("loop")
-		for k := range unroll {
-			step(k)
-		}
-		a.op("ADDQ $%d, DI", unroll*f.bytes)
-		a.op("ADDQ $%d, DX", unroll*4)
-		a.op("SUBQ $%d, R10", unroll)
+		a.spread(floatsUnroll*f.bytes, func() {
+			for k := range floatsUnroll {
+				step(k)
+			}
+		})
+		a.op("ADDQ $%d, DI", floatsUnroll*f.bytes)
+		a.op("ADDQ $%d, DX", floatsUnroll*4)
+		a.op("SUBQ $%d, R10", floatsUnroll)
 		a.op("JGE loop")
 		a.label("rest")
-		a.op("ADDQ $%d, R10", unroll)
+		a.op("ADDQ $%d, R10", floatsUnroll)
 		a.op("JZ done")
 		a.label("single")
 		step(0)
@@ -103,9 +107,11 @@ func bf16(kind byte) func(*asm) {
 				}
 			}
 		}
-		a.op("MOVQ $16, R12")
+		a.op("MOVQ $16, BX")
 		a.label("pair")
+		lines := a.lines(64)
 		for p := range a.panels {
+			a.op("PREFETCHT0 %s", lines[p])
 			for h := range halves {
 				a.op("VMOVUPS %s, %s", a.w(p, 32*h), w[0])
 				a.op("VPSRLD $16, %s, %s", w[0], w[1])
@@ -119,7 +125,7 @@ func bf16(kind byte) func(*asm) {
 		}
 		a.op("ADDQ $64, DI")
 		a.op("ADDQ $8, DX")
-		a.op("DECQ R12")
+		a.op("DECQ BX")
 		a.op("JNZ pair")
 		for p := range acc {
 			for r := range acc[p] {

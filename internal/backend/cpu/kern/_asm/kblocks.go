@@ -94,29 +94,30 @@ func (f kblock) avx512(a *asm) {
 	each(k.products, func(_, _ int, reg string) { a.zero(reg) })
 	a.op("MOVQ $4, AX")
 	a.label("chunk")
-	a.prefetch(f.chunk)
-	f.wide(a, &k)
+	a.spread(f.chunk, func() { f.wide(a, &k) })
 	a.op("ADDQ $%d, DI", f.chunk)
 	a.op("ADDQ $64, DX")
 	a.op("ADDQ $%d, R13", f.sumStep)
 	a.op("DECQ AX")
 	a.op("JNZ chunk")
-	for p := range a.panels {
-		f.offset(a, &k, 'Z', p, 0)
-		a.op("VCVTPH2PS %s, %s", a.w(p, f.back(-1)), k.w[0])
-		if f.factor {
-			a.op("VMULPS.BCST factor<>(SB), %s, %s", k.w[0], k.w[0])
-		}
-		for r := range a.rows {
-			f.add(a, 'Z', r, k.products[p][r], k.w[0], k.x, acc[p][r][0], "VFMADD231PS")
-		}
-		if f.minima {
-			a.op("VCVTPH2PS %s, %s", a.w(p, f.back(-1)+32), k.w[0])
+	a.spread(f.header, func() {
+		for p := range a.panels {
+			f.offset(a, &k, 'Z', p, 0)
+			a.op("VCVTPH2PS %s, %s", a.w(p, f.back(-1)), k.w[0])
+			if f.factor {
+				a.op("VMULPS.BCST factor<>(SB), %s, %s", k.w[0], k.w[0])
+			}
 			for r := range a.rows {
-				f.add(a, 'Z', r, k.dots[p][r], k.w[0], k.x, acc[p][r][0], "VFNMADD231PS")
+				f.add(a, 'Z', r, k.products[p][r], k.w[0], k.x, acc[p][r][0], "VFMADD231PS")
+			}
+			if f.minima {
+				a.op("VCVTPH2PS %s, %s", a.w(p, f.back(-1)+32), k.w[0])
+				for r := range a.rows {
+					f.add(a, 'Z', r, k.dots[p][r], k.w[0], k.x, acc[p][r][0], "VFNMADD231PS")
+				}
 			}
 		}
-	}
+	})
 	f.next(a, acc)
 }
 
@@ -323,6 +324,17 @@ DATA mask30<>+24(SB)/8, $0x3030303030303030
 GLOBL mask30<>(SB), RODATA|NOPTR, $32
 `
 
+// share is what AVX2's pass over panel p's chunk, half h, asks the memory for:
+// every other line of the panel's, and with the first of them its header's.
+func (f kblock) share(a *asm, p, h int) (lines []string) {
+	for i, line := range a.lines(f.chunk) {
+		if i%(2*a.panels) == p+h*a.panels {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
 // avx2 takes the panels and halves of a block one after another, each with
 // its own pass over the chunks.
 func (f kblock) avx2(a *asm) {
@@ -342,10 +354,7 @@ func (f kblock) avx2(a *asm) {
 			}
 			a.op("MOVQ $4, AX")
 			a.label(label("chunk", p, h))
-			if h == 0 && p == 0 {
-				a.prefetch(f.chunk)
-			}
-			f.half(a, &k, p, h)
+			a.between(f.share(a, p, h), func() { f.half(a, &k, p, h) })
 			a.op("ADDQ $%d, DI", f.chunk)
 			a.op("ADDQ $64, DX")
 			a.op("ADDQ $%d, R13", f.sumStep)

@@ -87,69 +87,70 @@ func (f nibbles) avx512(a *asm) {
 	}
 	x := a.reg('Z')
 	a.label("loop")
-	a.prefetch(f.bytes())
-	for r := range a.rows {
-		for p := range a.panels {
-			switch {
-			case f.min:
-				a.zero(sums[p][r])
-			case p == 0:
-				a.op("VPMULLD.BCST %s, %s, %s", a.s(r, 0), start, sums[0][r])
-			default:
-				a.op("VMOVDQA64 %s, %s", sums[0][r], sums[p][r])
-			}
-		}
-	}
-	for p := range planes {
-		a.op("VMOVDQU64 %s, %s", a.w(p, f.high()), planes[p])
-	}
-	for i := range 4 {
-		for p := range a.panels {
-			lo, hi := w[p][0], w[p][1]
-			a.op("VMOVDQU64 %s, %s", a.w(p, f.parts()+64*i), hi)
-			a.op("VPANDD %s, %s, %s", hi, mask, lo)
-			a.op("VPSRLW $4, %s, %s", hi, hi)
-			a.op("VPANDD %s, %s, %s", hi, mask, hi)
-			for j, reg := range w[p] {
-				if f.plane {
-					raise(a, i+4*j, planes[p], x)
-					a.op("VPTERNLOGD $0xf8, %s, %s, %s", bit, x, reg)
-				}
-				if f.levels != "" {
-					a.op("VPSHUFB %s, %s, %s", reg, lut, reg)
+	a.spread(f.bytes(), func() {
+		for r := range a.rows {
+			for p := range a.panels {
+				switch {
+				case f.min:
+					a.zero(sums[p][r])
+				case p == 0:
+					a.op("VPMULLD.BCST %s, %s, %s", a.s(r, 0), start, sums[0][r])
+				default:
+					a.op("VMOVDQA64 %s, %s", sums[0][r], sums[p][r])
 				}
 			}
 		}
-		for j := range 2 {
-			for r := range a.rows {
-				if a.panels == 1 {
-					a.op("VPDPBUSD.BCST %s, %s, %s", a.x(r, 4*(i+4*j)), w[0][j], sums[0][r])
-					continue
+		for p := range planes {
+			a.op("VMOVDQU64 %s, %s", a.w(p, f.high()), planes[p])
+		}
+		for i := range 4 {
+			for p := range a.panels {
+				lo, hi := w[p][0], w[p][1]
+				a.op("VMOVDQU64 %s, %s", a.w(p, f.parts()+64*i), hi)
+				a.op("VPANDD %s, %s, %s", hi, mask, lo)
+				a.op("VPSRLW $4, %s, %s", hi, hi)
+				a.op("VPANDD %s, %s, %s", hi, mask, hi)
+				for j, reg := range w[p] {
+					if f.plane {
+						raise(a, i+4*j, planes[p], x)
+						a.op("VPTERNLOGD $0xf8, %s, %s, %s", bit, x, reg)
+					}
+					if f.levels != "" {
+						a.op("VPSHUFB %s, %s, %s", reg, lut, reg)
+					}
 				}
-				a.op("VPBROADCASTD %s, %s", a.x(r, 4*(i+4*j)), x)
-				for p := range a.panels {
-					a.op("VPDPBUSD %s, %s, %s", x, w[p][j], sums[p][r])
+			}
+			for j := range 2 {
+				for r := range a.rows {
+					if a.panels == 1 {
+						a.op("VPDPBUSD.BCST %s, %s, %s", a.x(r, 4*(i+4*j)), w[0][j], sums[0][r])
+						continue
+					}
+					a.op("VPBROADCASTD %s, %s", a.x(r, 4*(i+4*j)), x)
+					for p := range a.panels {
+						a.op("VPDPBUSD %s, %s, %s", x, w[p][j], sums[p][r])
+					}
 				}
 			}
 		}
-	}
-	for p := range a.panels {
-		f.scales(a, p, 0, w[p][0], x)
-		if f.min {
-			a.op("VCVTPH2PS %s, %s", a.w(p, f.minima()), w[p][1])
-		}
-	}
-	a.comment("acc = fma(float(sum), dw × dx, acc), and fma(min, sum of x, acc)")
-	for r := range a.rows {
 		for p := range a.panels {
-			a.op("VCVTDQ2PS %s, %s", sums[p][r], sums[p][r])
-			a.op("VMULPS.BCST %s, %s, %s", a.d(r), w[p][0], x)
-			a.op("VFMADD231PS %s, %s, %s", x, sums[p][r], acc[p][r][0])
+			f.scales(a, p, 0, w[p][0], x)
 			if f.min {
-				a.op("VFMADD231PS.BCST %s, %s, %s", a.s(r, 0), w[p][1], acc[p][r][0])
+				a.op("VCVTPH2PS %s, %s", a.w(p, f.minima()), w[p][1])
 			}
 		}
-	}
+		a.comment("acc = fma(float(sum), dw × dx, acc), and fma(min, sum of x, acc)")
+		for r := range a.rows {
+			for p := range a.panels {
+				a.op("VCVTDQ2PS %s, %s", sums[p][r], sums[p][r])
+				a.op("VMULPS.BCST %s, %s, %s", a.d(r), w[p][0], x)
+				a.op("VFMADD231PS %s, %s, %s", x, sums[p][r], acc[p][r][0])
+				if f.min {
+					a.op("VFMADD231PS.BCST %s, %s, %s", a.s(r, 0), w[p][1], acc[p][r][0])
+				}
+			}
+		}
+	})
 	a.loop(f.bytes(), 32, 4, 4)
 	a.store(acc)
 }
@@ -167,26 +168,27 @@ func (f nibbles) avx2(a *asm) {
 	sums := a.regs('Y', a.rows)
 	t := a.regs('Y', 5) // two of weights, magnitudes, the plane, what is at hand
 	a.label("loop")
-	a.prefetch(f.bytes())
-	for p := range a.panels {
-		for h := range 2 {
-			f.half(a, p, h, mask, lut, sums, t)
-			f.scales(a, p, h, t[0], t[1])
-			if f.min {
-				a.op("VCVTPH2PS %s, %s", a.w(p, f.minima()+16*h), t[1])
-			}
-			for r := range a.rows {
-				a.op("VCVTDQ2PS %s, %s", sums[r], sums[r])
-				a.op("VBROADCASTSS %s, %s", a.d(r), t[2])
-				a.op("VMULPS %s, %s, %s", t[2], t[0], t[2])
-				a.op("VFMADD231PS %s, %s, %s", t[2], sums[r], acc[p][r][h])
+	a.spread(f.bytes(), func() {
+		for p := range a.panels {
+			for h := range 2 {
+				f.half(a, p, h, mask, lut, sums, t)
+				f.scales(a, p, h, t[0], t[1])
 				if f.min {
-					a.op("VBROADCASTSS %s, %s", a.s(r, 0), t[2])
-					a.op("VFMADD231PS %s, %s, %s", t[2], t[1], acc[p][r][h])
+					a.op("VCVTPH2PS %s, %s", a.w(p, f.minima()+16*h), t[1])
+				}
+				for r := range a.rows {
+					a.op("VCVTDQ2PS %s, %s", sums[r], sums[r])
+					a.op("VBROADCASTSS %s, %s", a.d(r), t[2])
+					a.op("VMULPS %s, %s, %s", t[2], t[0], t[2])
+					a.op("VFMADD231PS %s, %s, %s", t[2], sums[r], acc[p][r][h])
+					if f.min {
+						a.op("VBROADCASTSS %s, %s", a.s(r, 0), t[2])
+						a.op("VFMADD231PS %s, %s, %s", t[2], t[1], acc[p][r][h])
+					}
 				}
 			}
 		}
-	}
+	})
 	a.loop(f.bytes(), 32, 4, 4)
 	a.store(acc)
 }

@@ -19,7 +19,9 @@ func peakRead(a *asm, kind byte) {
 	a.op("LEAQ (SI)(SI*2), R8")
 	a.label("loop")
 	a.panels = 4
-	a.prefetch(64)
+	for p := range a.panels {
+		a.op("PREFETCHT0 %s", a.w(p, ahead))
+	}
 	for p := range a.panels {
 		for i, off := range (vec{a, kind}).offsets() {
 			a.op("VMOVUPS %s, %s", a.w(p, off), peakReg(kind, 2*p+i))
