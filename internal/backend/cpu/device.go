@@ -64,7 +64,7 @@ func (d *Device) Load(p *prog.Program, src backend.Source, progress func(done, t
 	if err := p.Check(); err != nil {
 		return nil, fmt.Errorf("cpu: %w", err)
 	}
-	l := &loader{prog: p, src: src, progress: progress, workers: d.threads}
+	l := &loader{prog: p, src: src, progress: progress, workers: d.threads, kern: d.kern}
 	weights, err := l.load()
 	if err != nil {
 		return nil, fmt.Errorf("cpu: %w", err)

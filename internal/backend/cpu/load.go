@@ -41,6 +41,7 @@ type loader struct {
 	src      backend.Source
 	progress func(done, total int64)
 	workers  int
+	kern     *kern.Kernels
 
 	weights []weight
 	made    []bool // by weight: its tensor is made anew by each Read
@@ -269,7 +270,7 @@ func (l *loader) pack(c chunk) error {
 			for p := c.panel0; p < c.panel1; p++ {
 				first := p * kern.Lanes
 				last := min(first+kern.Lanes, w.Rows)
-				parts[part].Pack(p, rows[first*row:last*row])
+				l.kern.Pack(parts[part], p, rows[first*row:last*row])
 			}
 		}
 		if before := c.part0 * w.Rows; t.Drop != nil && c.part1 == c.part0+1 {

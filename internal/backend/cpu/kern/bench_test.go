@@ -131,17 +131,21 @@ func BenchmarkRow(b *testing.B) {
 	}
 }
 
-// BenchmarkPack is repacking one panel; the rate is that of the file's bytes.
+// BenchmarkPack is repacking one panel, by the definition and at the best level;
+// the rate is that of the file's bytes.
 func BenchmarkPack(b *testing.B) {
 	for _, f := range quant.Formats() {
-		b.Run(f.Name, func(b *testing.B) {
-			p := newProduct(rand.New(rand.NewPCG(6, 6)), f, fillers[0], Lanes, 2048, 1)
-			pf, _ := Lookup(f.Type)
-			m := NewMatrix(pf, p.rows, p.cols, make([]byte, pf.PanelBytes(p.cols)))
-			b.SetBytes(int64(len(p.raw)))
-			for b.Loop() {
-				m.Pack(0, p.raw)
-			}
-		})
+		p := newProduct(rand.New(rand.NewPCG(6, 6)), f, fillers[0], Lanes, 2048, 1)
+		pf, _ := Lookup(f.Type)
+		m := NewMatrix(pf, p.rows, p.cols, make([]byte, pf.PanelBytes(p.cols)))
+		for _, l := range []Level{Portable, Best()} {
+			k := New(l)
+			b.Run(f.Name+"/"+l.String(), func(b *testing.B) {
+				b.SetBytes(int64(len(p.raw)))
+				for b.Loop() {
+					k.Pack(m, 0, p.raw)
+				}
+			})
+		}
 	}
 }

@@ -52,6 +52,7 @@ func main() {
 	write(filepath.Join(*out, "exp_amd64.s"), expFile())
 	write(filepath.Join(*out, "attend_amd64.s"), attendFile())
 	write(filepath.Join(*out, "peak_amd64.s"), peakFile())
+	write(filepath.Join(*out, "pack_amd64.s"), packFile())
 	writeGo(filepath.Join(*out, "attendasm_amd64.go"), attendStubs())
 	writeGo(filepath.Join(*out, "dot_amd64.go"), declarations(files))
 	writeNeon(*out)
