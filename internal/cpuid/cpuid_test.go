@@ -5,7 +5,7 @@ import "testing"
 func TestFeaturesBuildOnEachOther(t *testing.T) {
 	f := Detect()
 	t.Logf("this machine: %+v", f)
-	if f.AVX512 && !f.AVX2 || f.AVX512VNNI && !f.AVX512 || f.DotProd && !f.NEON {
+	if f.AVX512 && !f.AVX2 || f.AVX512VNNI && !f.AVX512 || f.AMXInt8 && !f.AVX512VNNI || f.AMXBF16 && !f.AMXInt8 || f.DotProd && !f.NEON {
 		t.Errorf("%+v: a set is reported without the one that it builds on", f)
 	}
 }
@@ -13,7 +13,7 @@ func TestFeaturesBuildOnEachOther(t *testing.T) {
 func TestDisable(t *testing.T) {
 	all := Detect()
 	undoVNNI := Disable(Features{AVX512VNNI: true})
-	if got := Detect(); got.AVX512VNNI || got.AVX512 != all.AVX512 || got.AVX2 != all.AVX2 {
+	if got := Detect(); got.AVX512VNNI || got.AMXInt8 || got.AVX512 != all.AVX512 || got.AVX2 != all.AVX2 {
 		t.Errorf("without VNNI: %+v, machine %+v", got, all)
 	}
 	undoAVX2 := Disable(Features{AVX2: true})

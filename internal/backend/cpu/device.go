@@ -3,6 +3,8 @@ package cpu
 import (
 	"fmt"
 	"runtime"
+	"slices"
+	"sync/atomic"
 
 	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/backend/cpu/kern"
@@ -22,7 +24,8 @@ type Options struct {
 	// Level pins the kernels to a set of instructions, for tests and
 	// comparisons; nil: the best that this machine has. No level changes a bit.
 	Level *kern.Level
-	// NoAMX keeps the process from asking for the permission to use tiles.
+	// NoAMX keeps the process from asking for the permission to use tiles, and
+	// the tile unit idle, whatever Level says.
 	NoAMX bool
 	// Profile, if not nil, is filled by the steps of the last runner made.
 	Profile *Profile
@@ -30,7 +33,9 @@ type Options struct {
 
 // Device is the CPU backend. Its methods are safe for concurrent use.
 type Device struct {
-	kern    *kern.Kernels
+	kern    *kern.Kernels                // of vectors
+	amx     bool                         // ask for tiles when a model has a use for them
+	tiled   atomic.Pointer[kern.Kernels] // once one has
 	threads int
 	profile *Profile
 }
@@ -42,15 +47,40 @@ func New(o Options) *Device {
 	if o.Level != nil {
 		level = *o.Level
 	}
+	amx := level == kern.AMX
+	if amx {
+		level = kern.AVX512VNNI
+	}
 	threads := o.Threads
 	if threads <= 0 {
 		threads = defaultThreads()
 	}
-	return &Device{kern: kern.New(level), threads: min(threads, maxThreads), profile: o.Profile}
+	return &Device{kern: kern.New(level), amx: amx && !o.NoAMX, threads: min(threads, maxThreads), profile: o.Profile}
 }
 
-// Name implements backend.Device: the set of instructions belongs to it.
-func (d *Device) Name() string { return "cpu/" + d.kern.Level().String() }
+// Name implements backend.Device: the set of instructions belongs to it. That of
+// tiles does once a model has a use for them.
+func (d *Device) Name() string {
+	k := d.kern
+	if t := d.tiled.Load(); t != nil {
+		k = t
+	}
+	return "cpu/" + k.Level().String()
+}
+
+// kernels are those for a model of these weights. Only for one that has a use
+// for tiles is the process's permission to use them asked for: it is for good.
+func (d *Device) kernels(weights []weight) *kern.Kernels {
+	if !d.amx || !slices.ContainsFunc(weights, func(w weight) bool {
+		parts := w.parts()
+		return len(parts) > 0 && parts[0].Format.UsesTiles()
+	}) {
+		return d.kern
+	}
+	k := kern.New(kern.AMX)
+	d.tiled.Store(k)
+	return k
+}
 
 // Threads is the number of workers of a runner, its caller included.
 func (d *Device) Threads() int { return d.threads }
@@ -69,7 +99,7 @@ func (d *Device) Load(p *prog.Program, src backend.Source, progress func(done, t
 	if err != nil {
 		return nil, fmt.Errorf("cpu: %w", err)
 	}
-	m := &model{device: d, prog: p, weights: weights, memory: l.memory}
+	m := &model{device: d, kernels: d.kernels(weights), prog: p, weights: weights, memory: l.memory}
 	m.bytes = l.bytes
 	return m, nil
 }

@@ -5,12 +5,14 @@ import (
 	"sync/atomic"
 
 	"github.com/paddock-go/paddock/internal/backend"
+	"github.com/paddock-go/paddock/internal/backend/cpu/kern"
 	"github.com/paddock-go/paddock/internal/prog"
 )
 
 // model is a loaded program. Runners share it; it must outlive them.
 type model struct {
 	device  *Device
+	kernels *kern.Kernels
 	prog    *prog.Program
 	weights []weight
 	memory  *memory

@@ -49,7 +49,7 @@ type buffer struct {
 func (b *buffer) row(r int) []float32 { return b.values[r*b.stride : r*b.stride+b.width] }
 
 func newRunner(m *model, l backend.Limits, c *cache) *runner {
-	r := &runner{model: m, kern: m.device.kern, limits: l, cache: c}
+	r := &runner{model: m, kern: m.kernels, limits: l, cache: c}
 	plan := compile(m, l)
 	for _, b := range m.prog.Bufs {
 		stride := strideOf(b.Width)

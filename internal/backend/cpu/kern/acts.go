@@ -21,6 +21,7 @@ type Acts struct {
 	d      []float32 // scales: rows × blocks
 	s      []int32   // ActQ8x32, ActQ8x32S: sum of each block's quants, rows × blocks
 	sum    []float32 // ActQ8x32S: the same times the scale, rows × blocks
+	h      []uint16  // ActBF16: the same as f in 16 bits, filled by kernels that use tiles
 	sub    []int16   // ActQ8x256: sums of the quants of 16, then of 32 values: rows × blocks × (16 + 8)
 }
 
@@ -34,8 +35,10 @@ func NewActs(kind quant.ActKind, rows, cols int) *Acts {
 	blocks := (cols + elems - 1) / elems
 	a := &Acts{Kind: kind, Cols: cols, Rows: rows, padded: blocks * elems}
 	switch kind {
-	case quant.ActF32, quant.ActBF16:
+	case quant.ActF32:
 		a.f = make([]float32, rows*a.padded)
+	case quant.ActBF16:
+		a.f, a.h = make([]float32, rows*a.padded), make([]uint16, rows*a.padded)
 	case quant.ActQ8x32, quant.ActQ8x32S:
 		a.q, a.d = make([]int8, rows*a.padded), make([]float32, rows*blocks)
 		a.s = make([]int32, rows*blocks)
@@ -70,7 +73,7 @@ func (a *Acts) View(from, rows int) *Acts {
 	blocks, to := a.padded/a.Kind.BlockElems(), from+rows
 	return &Acts{
 		Kind: a.Kind, Cols: a.Cols, Rows: rows, padded: a.padded,
-		f: cut(a.f, from, to, a.padded), q: cut(a.q, from, to, a.padded), d: cut(a.d, from, to, blocks),
+		f: cut(a.f, from, to, a.padded), h: cut(a.h, from, to, a.padded), q: cut(a.q, from, to, a.padded), d: cut(a.d, from, to, blocks),
 		s: cut(a.s, from, to, blocks), sum: cut(a.sum, from, to, blocks), sub: cut(a.sub, from, to, blocks*subSums),
 	}
 }
@@ -89,8 +92,10 @@ func ActBytes(kind quant.ActKind, rows, cols int) int64 {
 	blocks := int64((cols + elems - 1) / elems)
 	per := int64(0)
 	switch kind {
-	case quant.ActF32, quant.ActBF16:
+	case quant.ActF32:
 		per = 4 * int64(elems)
+	case quant.ActBF16:
+		per = (4 + 2) * int64(elems)
 	case quant.ActQ8x32:
 		per = int64(elems) + 4 + 4
 	case quant.ActQ8x32S:
@@ -101,8 +106,8 @@ func ActBytes(kind quant.ActKind, rows, cols int) int64 {
 	return int64(rows) * blocks * per
 }
 
-// Round fills row r of a from x, which has a.Cols values. Safe for concurrent
-// use on distinct rows.
+// Round fills row r of a from x, which has a.Cols values, for products by the
+// same kernels. Safe for concurrent use on distinct rows.
 func (k *Kernels) Round(a *Acts, r int, x []float32) {
 	if len(x) != a.Cols || r < 0 || r >= a.Rows {
 		panic(fmt.Sprintf("kern: %d values into row %d of %d × %d activations", len(x), r, a.Rows, a.Cols))
@@ -116,6 +121,9 @@ func (k *Kernels) Round(a *Acts, r int, x []float32) {
 		copy(a.f[lo:hi], x)
 	case quant.ActBF16:
 		k.vec.roundBF16(a.f[lo:hi], x)
+		if k.amx != nil {
+			k.amx.packBF16(a.h[lo:hi], a.f[lo:hi])
+		}
 	case quant.ActQ8x32:
 		k.vec.roundQ8x32(a.q[lo:hi], a.d[lo/32:hi/32], a.s[lo/32:hi/32], x)
 	case quant.ActQ8x32S:

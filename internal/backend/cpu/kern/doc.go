@@ -19,6 +19,16 @@
 //
 // Activations are row major, so that 4 k of a row are one 32-bit broadcast.
 //
+// The AMX level is the AVX-512 one with tiles for products of 16 rows and more:
+// vectors expand a part of two panels to signed bytes, the tile unit multiplies
+// it with blocks of rows, vectors scale the exact sums into the outputs, phase
+// after phase through buffers in the first cache (amx_amd64.go). Machines with
+// tiles are rare among those that build this, so a test interprets the tile
+// phase's machine code instruction by instruction, by the vendor's description,
+// on the memory that it was lent and no other, and everything around it runs as
+// it is (machine_amd64_test.go); and at run time the unit computes a product of
+// each kind before it is used, and is not used if a bit is wrong.
+//
 // No function allocates, locks or calls back, except for constructors. Calls
 // are bounded by their arguments only: callers cut work into tiles that take
 // well under 100 µs, since assembly is not preempted.

@@ -13,6 +13,9 @@ func supported() []Level {
 	if f.AVX512VNNI {
 		s = append(s, AVX512VNNI)
 	}
+	if f.AMXInt8 {
+		s = append(s, AMX)
+	}
 	return s
 }
 
@@ -23,8 +26,11 @@ func choose(k *Kernels, l Level) {
 	case AVX2:
 		chooseTiles(k, &avx2Tiles)
 		k.vec, k.attend, k.peak = avx2Vec, avx2Attend, avx2Peak
-	case AVX512VNNI:
+	case AVX512VNNI, AMX:
 		chooseTiles(k, &avx512Tiles)
 		k.vec, k.attend, k.peak = avx512Vec, avx512Attend, avx512Peak
+		if l == AMX {
+			k.useTiles(newAMXUnit(cpuid.Detect(), cpuid.PermitTiles))
+		}
 	}
 }

@@ -9,12 +9,13 @@ const (
 	Portable   Level = iota // plain Go: the definition
 	AVX2                    // with FMA and F16C
 	AVX512VNNI              // AVX-512 F, BW, DQ, VL and VNNI
+	AMX                     // AVX512VNNI with tiles, for many rows
 	NEON                    // the vectors of every arm64
 	NEONDot                 // with the dot products of bytes, SDOT
 	levels
 )
 
-var levelNames = [levels]string{"portable", "avx2", "avx512vnni", "neon", "neon+dotprod"}
+var levelNames = [levels]string{"portable", "avx2", "avx512vnni", "amx", "neon", "neon+dotprod"}
 
 // String names the level.
 func (l Level) String() string {
@@ -25,7 +26,9 @@ func (l Level) String() string {
 }
 
 // Supported lists the levels that this build and machine can run, Portable
-// first, the fastest last. Safe for concurrent use.
+// first, the fastest last. AMX is listed where the processor has it and the
+// operating system saves its registers; whether the process may use it, New
+// asks. Safe for concurrent use.
 func Supported() []Level { return supported() }
 
 // Best is the fastest supported level. Safe for concurrent use.
@@ -41,13 +44,17 @@ type Kernels struct {
 	linear [len(formats)][]tile
 	vec    vecFuncs
 	attend attendFuncs
+	amx    *amxUnit // or nil
 	peak   peakFuncs
 
 	striped bool // tiles take panels that are no neighbours
 }
 
 // New returns the kernels of level l. It panics if this machine can't run
-// them: ask Supported first.
+// them: ask Supported first. For AMX it asks the operating system for the tile
+// unit, once for the process and all its threads, and tries it out; where it is
+// refused or its results are wrong, the kernels are those of AVX512VNNI, and
+// Level says so.
 func New(l Level) *Kernels {
 	for _, s := range Supported() {
 		if s == l {

@@ -56,6 +56,7 @@ const tailRows = 8
 type LinearScratch struct {
 	args dotArgs
 	tail [tailRows * Lanes]float32
+	amx  *amxScratch // made when tiles are first used
 }
 
 // Linear computes rows row0…row1 of x times panels panel0…panel1 of m:
@@ -83,6 +84,9 @@ func (k *Kernels) Linear(sc *LinearScratch, m *Matrix, x *Acts, row0, row1, pane
 		watchLinear(m, x, row0, row1, panel0, panel1, out, stride)
 	}
 	j := k.job(sc, m, x, out, stride)
+	if k.amx != nil {
+		panel0 = k.amx.sweep(sc, m, x, &j.base, row0, row1, panel0, full)
+	}
 	if panel0 < full {
 		j.sweep(row0, row1, panel0, full)
 	}

@@ -55,6 +55,9 @@ func main() {
 	write(filepath.Join(*out, "pack_amd64.s"), packFile())
 	writeGo(filepath.Join(*out, "attendasm_amd64.go"), attendStubs())
 	writeGo(filepath.Join(*out, "dot_amd64.go"), declarations(files))
+	text, stubs := amxFile()
+	write(filepath.Join(*out, "amx_amd64.s"), text)
+	writeGo(filepath.Join(*out, "amxasm_amd64.go"), stubs)
 	writeNeon(*out)
 }
 
