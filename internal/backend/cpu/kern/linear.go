@@ -24,6 +24,7 @@ type dotArgs struct {
 	outStride uintptr        // to the next row
 	blocks    uintptr
 	outPanel  uintptr // to the next panel's outputs: of amd64's kernels, the others' are neighbours
+	ahead     uintptr // what to ask the memory for; of amd64's kernels of several rows
 }
 
 // The offsets that the assembly uses.
@@ -39,6 +40,7 @@ const (
 	_ = -(unsafe.Offsetof(dotArgs{}.outStride) ^ 72)
 	_ = -(unsafe.Offsetof(dotArgs{}.blocks) ^ 80)
 	_ = -(unsafe.Offsetof(dotArgs{}.outPanel) ^ 88)
+	_ = -(unsafe.Offsetof(dotArgs{}.ahead) ^ 96)
 )
 
 // tile is a dot kernel for a rectangle of panels × rows. Its size changes no
@@ -47,6 +49,13 @@ type tile struct {
 	panels, rows int
 	run          func(*dotArgs)
 }
+
+// aheadBytes is how far ahead a single pass of several rows asks for weights, as
+// the kernels of one row do; lineBytes is a line of the caches.
+const (
+	aheadBytes = 1024
+	lineBytes  = 64
+)
 
 // tailRows is how many rows of the last, partial panel are computed at once.
 const tailRows = 8
@@ -120,7 +129,7 @@ func (k *Kernels) job(sc *LinearScratch, m *Matrix, x *Acts, out []float32, stri
 	a.blocks = uintptr(m.Format.Blocks(m.Cols))
 	a.wStride = uintptr(m.Format.PanelBytes(m.Cols))
 	a.outStride, a.outPanel = uintptr(stride)*4, Lanes*4
-	j := job{tiles: k.linear[m.Format.index], args: a, base: *a}
+	j := job{tiles: k.linear[m.Format.index], args: a, base: *a, panels: m.Panels()}
 	j.base.w = unsafe.Pointer(&m.Data[0])
 	j.base.out = unsafe.Pointer(&out[0])
 	return j
@@ -143,6 +152,7 @@ type job struct {
 	args             *dotArgs
 	base             dotArgs // of row 0 and panel 0
 	rowOut, panelOut int     // the row and panel that base.out stands for
+	panels           int     // of the matrix
 }
 
 // sweep covers the rectangle with tiles. Panels go outermost, so that a panel
@@ -150,10 +160,28 @@ type job struct {
 func (j *job) sweep(row0, row1, panel0, panel1 int) {
 	for p := panel0; p < panel1; {
 		width := j.width(row1-row0, panel1-p)
-		for r := row0; r < row1; {
-			r += j.run(r, p, row1-r, width, 1)
-		}
+		j.group(row0, row1, p, width, 1, p+width)
 		p += width
+	}
+}
+
+// group covers rows of panels p, p + apart and so on, as many as width says.
+// The first two passes ask the memory for the panels that follow, next and so
+// on, one for their even lines and one for the odd ones; a single pass for what
+// is a little ahead.
+func (j *job) group(row0, row1, p, width, apart, next int) {
+	for r, pass := row0, 0; r < row1; pass++ {
+		t := j.tile(width, row1-r)
+		ahead := uintptr(p) * j.base.wStride
+		switch {
+		case pass == 0 && t.rows == row1-r:
+			ahead += aheadBytes
+		case pass < 2 && next < j.panels:
+			ahead = uintptr(next)*j.base.wStride + uintptr(pass)*lineBytes
+		}
+		j.base.ahead = uintptr(j.base.w) + ahead
+		j.run(t, r, p, apart)
+		r += t.rows
 	}
 }
 
@@ -169,27 +197,28 @@ func (j *job) width(rows, panels int) int {
 	return 1
 }
 
-// run computes one tile of the given width at row r, panel p, its panels so far
-// apart, and returns its rows.
-func (j *job) run(r, p, rows, width, apart int) int {
+// tile is the largest of a width for so many rows.
+func (j *job) tile(width, rows int) *tile {
 	for i := range j.tiles {
-		t := &j.tiles[i]
-		if t.panels != width || t.rows > rows {
-			continue
+		if t := &j.tiles[i]; t.panels == width && t.rows <= rows {
+			return t
 		}
-		a, b := j.args, &j.base
-		*a = *b
-		a.w = unsafe.Add(b.w, uintptr(p)*b.wStride)
-		a.wStride *= uintptr(apart)
-		a.outPanel *= uintptr(apart)
-		a.x = unsafe.Add(b.x, uintptr(r)*b.xStride)
-		a.d = unsafe.Add(b.d, uintptr(r)*b.dStride)
-		a.s = unsafe.Add(b.s, uintptr(r)*b.sStride)
-		a.out = unsafe.Add(b.out, uintptr(r-j.rowOut)*b.outStride+uintptr(p-j.panelOut)*Lanes*4)
-		t.run(a)
-		return t.rows
 	}
 	panic("kern: no tile of a single row")
+}
+
+// run computes t at row r, panel p, its panels so far apart.
+func (j *job) run(t *tile, r, p, apart int) {
+	a, b := j.args, &j.base
+	*a = *b
+	a.w = unsafe.Add(b.w, uintptr(p)*b.wStride)
+	a.wStride *= uintptr(apart)
+	a.outPanel *= uintptr(apart)
+	a.x = unsafe.Add(b.x, uintptr(r)*b.xStride)
+	a.d = unsafe.Add(b.d, uintptr(r)*b.dStride)
+	a.s = unsafe.Add(b.s, uintptr(r)*b.sStride)
+	a.out = unsafe.Add(b.out, uintptr(r-j.rowOut)*b.outStride+uintptr(p-j.panelOut)*Lanes*4)
+	t.run(a)
 }
 
 // bind points a at row 0 of x.

@@ -49,10 +49,11 @@ func (k *Kernels) Stripes(sc *LinearScratch, m *Matrix, x *Acts, row0, row1, pan
 	width := j.width(row1-row0, Streams)
 	for i := range n {
 		for s := 0; s < Streams; s += width {
-			p := panel + i + s*apart
-			for r := row0; r < row1; {
-				r += j.run(r, p, row1-r, width, apart)
+			p, next := panel+i+s*apart, panel+i+1
+			if s+width < Streams {
+				next = p + width*apart
 			}
+			j.group(row0, row1, p, width, apart, next)
 		}
 	}
 	sc.args = dotArgs{} // keep no pointer alive

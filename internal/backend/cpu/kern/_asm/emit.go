@@ -8,7 +8,8 @@ import (
 
 // asm collects the body of one kernel. Registers, the same in all of them:
 //
-//	AX args   R10 blocks left
+//	AX args, or with several rows the weights to ask for
+//	R10 blocks left
 //	DI panel 0, SI and R8: once and three times the stride between panels
 //	DX row 0,   CX and R9: the same between rows of activations
 //	BX scales of row 0, R11 and R12: the same between rows of scales
@@ -111,11 +112,14 @@ func (a *asm) begin(scaled bool) {
 		}
 	}
 	a.op("MOVQ 80(AX), R10")
+	if a.rows > 1 {
+		a.op("MOVQ 96(AX), AX")
+	}
 }
 
 // loop closes the block loop: steps in bytes.
 func (a *asm) loop(w, x, d, s int) {
-	a.op("ADDQ $%d, DI", w)
+	a.walk(w)
 	a.op("ADDQ $%d, DX", x)
 	if d > 0 {
 		a.op("ADDQ $%d, BX", d)
@@ -133,15 +137,21 @@ const ahead = 1024
 
 // spread emits f and, evenly between its instructions, requests for the n bytes
 // of each panel that are to be read some time later: many at once would wait for
-// each other. Kernels of several rows do so too: of the passes over a panel the
-// first is bound by memory, and the others have load slots to spare.
+// each other. Kernels of several rows pass by their panels again and again, and
+// only the first pass would have to wait: each asks for every
+// other line of what comes next, where the caller says.
 func (a *asm) spread(n int, f func()) { a.between(a.lines(n), f) }
 
-// lines are the next n bytes of each panel that are to be asked for.
+// lines are the next n bytes that are to be asked for.
 func (a *asm) lines(n int) (lines []string) {
 	for off := 0; off < n; off += 64 {
 		for p := range a.panels {
-			lines = append(lines, a.w(p, ahead+off))
+			switch {
+			case a.rows == 1:
+				lines = append(lines, a.w(p, ahead+off))
+			case off%128 == 0:
+				lines = append(lines, at("AX", "SI", "R8", p, off))
+			}
 		}
 	}
 	return lines
@@ -164,8 +174,17 @@ func (a *asm) between(lines []string, f func()) {
 	}
 }
 
+// walk moves on by n bytes of the panels.
+func (a *asm) walk(n int) {
+	a.op("ADDQ $%d, DI", n)
+	if a.rows > 1 {
+		a.op("ADDQ $%d, AX", n)
+	}
+}
+
 // store writes the accumulators, acc[panel][row][half], and returns.
 func (a *asm) store(acc [][][]string) {
+	a.op("MOVQ a+0(FP), AX")
 	a.op("MOVQ 64(AX), DI")
 	if a.rows > 1 {
 		a.op("MOVQ 72(AX), SI")

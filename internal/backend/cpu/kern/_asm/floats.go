@@ -39,7 +39,7 @@ func (f floats) kernel(kind byte) func(*asm) {
 				step(k)
 			}
 		})
-		a.op("ADDQ $%d, DI", floatsUnroll*f.bytes)
+		a.walk(floatsUnroll * f.bytes)
 		a.op("ADDQ $%d, DX", floatsUnroll*4)
 		a.op("SUBQ $%d, R10", floatsUnroll)
 		a.op("JGE loop")
@@ -109,9 +109,10 @@ func bf16(kind byte) func(*asm) {
 		}
 		a.op("MOVQ $16, BX")
 		a.label("pair")
-		lines := a.lines(64)
+		for _, line := range a.lines(64) {
+			a.op("PREFETCHT0 %s", line)
+		}
 		for p := range a.panels {
-			a.op("PREFETCHT0 %s", lines[p])
 			for h := range halves {
 				a.op("VMOVUPS %s, %s", a.w(p, 32*h), w[0])
 				a.op("VPSRLD $16, %s, %s", w[0], w[1])
@@ -123,7 +124,7 @@ func bf16(kind byte) func(*asm) {
 				}
 			}
 		}
-		a.op("ADDQ $64, DI")
+		a.walk(64)
 		a.op("ADDQ $8, DX")
 		a.op("DECQ BX")
 		a.op("JNZ pair")

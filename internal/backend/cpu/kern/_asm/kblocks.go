@@ -2,7 +2,7 @@ package main
 
 // The K types: 256 values, whose sub-blocks have integer scales. A panel block
 // is a header and 4 chunks of 64 k; the loop over chunks moves DI, DX and R13
-// along, with AX as its counter.
+// along.
 type kblock struct {
 	header, chunk int
 	sumStep       int // bytes of sums that a chunk takes
@@ -55,8 +55,9 @@ func (f kblock) constants(a *asm, k *kregs, kind byte) {
 
 // begin loads the arguments and moves on to the first chunk.
 func (f kblock) begin(a *asm) {
+	a.frame = 8
 	a.begin(true)
-	a.op("ADDQ $%d, DI", f.header)
+	a.walk(f.header)
 	if f.sumFirst > 0 {
 		a.op("ADDQ $%d, R13", f.sumFirst)
 	}
@@ -73,12 +74,11 @@ func (f kblock) back(i int) int {
 
 // next closes the block loop: DI and R13 are behind the chunks.
 func (f kblock) next(a *asm, acc [][][]string) {
-	a.op("ADDQ $%d, DI", f.header)
+	a.walk(f.header)
 	a.op("ADDQ $%d, R13", 48-4*f.sumStep)
 	a.op("ADDQ $4, BX")
 	a.op("DECQ R10")
 	a.op("JNZ loop")
-	a.op("MOVQ a+0(FP), AX")
 	a.store(acc)
 }
 
@@ -92,13 +92,13 @@ func (f kblock) avx512(a *asm) {
 	k.x = a.reg('Z')
 	a.label("loop")
 	each(k.products, func(_, _ int, reg string) { a.zero(reg) })
-	a.op("MOVQ $4, AX")
+	a.op("MOVQ $4, chunks-8(SP)")
 	a.label("chunk")
 	a.spread(f.chunk, func() { f.wide(a, &k) })
-	a.op("ADDQ $%d, DI", f.chunk)
+	a.walk(f.chunk)
 	a.op("ADDQ $64, DX")
 	a.op("ADDQ $%d, R13", f.sumStep)
-	a.op("DECQ AX")
+	a.op("DECQ chunks-8(SP)")
 	a.op("JNZ chunk")
 	a.spread(f.header, func() {
 		for p := range a.panels {
@@ -352,13 +352,13 @@ func (f kblock) avx2(a *asm) {
 			for _, reg := range k.products[0] {
 				a.zero(reg)
 			}
-			a.op("MOVQ $4, AX")
+			a.op("MOVQ $4, chunks-8(SP)")
 			a.label(label("chunk", p, h))
 			a.between(f.share(a, p, h), func() { f.half(a, &k, p, h) })
-			a.op("ADDQ $%d, DI", f.chunk)
+			a.walk(f.chunk)
 			a.op("ADDQ $64, DX")
 			a.op("ADDQ $%d, R13", f.sumStep)
-			a.op("DECQ AX")
+			a.op("DECQ chunks-8(SP)")
 			a.op("JNZ %s", label("chunk", p, h))
 			f.offset(a, &k, 'Y', p, h)
 			a.op("VCVTPH2PS %s, %s", a.w(p, f.back(-1)+16*h), k.w[0])
@@ -375,7 +375,7 @@ func (f kblock) avx2(a *asm) {
 				}
 			}
 			if p < a.panels-1 || h == 0 {
-				a.op("SUBQ $%d, DI", 4*f.chunk)
+				a.walk(-4 * f.chunk)
 				a.op("SUBQ $256, DX")
 				a.op("SUBQ $%d, R13", 4*f.sumStep)
 			}
