@@ -88,7 +88,7 @@ func (f kblock) avx512(a *asm) {
 	f.begin(a)
 	acc := a.accumulators('Z', 1)
 	k.products, k.dots = a.grid('Z'), a.grid('Z')
-	k.w = a.regs('Z', 2)
+	k.w = a.regs('Z', max(2, a.panels))
 	k.x = a.reg('Z')
 	a.label("loop")
 	each(k.products, func(_, _ int, reg string) { a.zero(reg) })
@@ -141,10 +141,18 @@ func each(g [][]string, f func(p, r int, reg string)) {
 	}
 }
 
-// dot adds group g of the chunk: weights in w, 0…63, of panel p.
-func (k *kregs) dot(a *asm, p, g int, w string) {
+// dot adds group g of the chunk: weights in w, one register for each panel. An
+// activation is loaded once for all panels: loads are what there are most of.
+func (k *kregs) dot(a *asm, g int) {
 	for r := range a.rows {
-		a.op("VPDPBUSD.BCST %s, %s, %s", a.x(r, 4*g), w, k.dots[p][r])
+		if a.panels == 1 {
+			a.op("VPDPBUSD.BCST %s, %s, %s", a.x(r, 4*g), k.w[0], k.dots[0][r])
+			continue
+		}
+		a.op("VPBROADCASTD %s, %s", a.x(r, 4*g), k.x)
+		for p := range a.panels {
+			a.op("VPDPBUSD %s, %s, %s", k.x, k.w[p], k.dots[p][r])
+		}
 	}
 }
 
@@ -163,14 +171,14 @@ var q4k = kblock{
 			each(k.dots, func(_, _ int, reg string) { a.zero(reg) })
 			for g := range 8 {
 				for p := range a.panels {
-					w := k.w[p%2]
+					w := k.w[p]
 					a.op("VMOVDQU64 %s, %s", a.w(p, 64+64*g), w)
 					if sub == 1 {
 						a.op("VPSRLW $4, %s, %s", w, w)
 					}
 					a.op("VPANDD %s, %s, %s", w, k.mask, w)
-					k.dot(a, p, g+8*sub, w)
 				}
+				k.dot(a, g+8*sub)
 			}
 			for p := range a.panels {
 				a.op("VPMOVZXBD %s, %s", a.w(p, 16*sub), k.w[0])
@@ -226,17 +234,18 @@ var q6k = kblock{
 			each(k.dots, func(_, _ int, reg string) { a.zero(reg) })
 			for g := range 4 {
 				for p := range a.panels {
-					a.op("VMOVDQU64 %s, %s", a.w(p, 64+256*(sub/2)+64*g), k.w[0])
-					a.op("VMOVDQU64 %s, %s", a.w(p, 576+64*g), k.w[1])
+					w := k.w[p]
+					a.op("VMOVDQU64 %s, %s", a.w(p, 64+256*(sub/2)+64*g), w)
+					a.op("VMOVDQU64 %s, %s", a.w(p, 576+64*g), k.x)
 					if sub%2 == 1 {
-						a.op("VPSRLW $4, %s, %s", k.w[0], k.w[0])
+						a.op("VPSRLW $4, %s, %s", w, w)
 					}
-					q6kHigh(a, sub, k.w[1])
-					a.op("VPANDD %s, %s, %s", k.w[0], k.mask, k.w[0])
+					q6kHigh(a, sub, k.x)
+					a.op("VPANDD %s, %s, %s", w, k.mask, w)
 					a.comment("low | high & 0x30")
-					a.op("VPTERNLOGD $0xf8, %s, %s, %s", k.mask2, k.w[1], k.w[0])
-					k.dot(a, p, g+4*sub, k.w[0])
+					a.op("VPTERNLOGD $0xf8, %s, %s, %s", k.mask2, k.x, w)
 				}
+				k.dot(a, g+4*sub)
 			}
 			for p := range a.panels {
 				a.op("VPMOVSXBW %s, %s", a.w(p, 32*(sub/2)), k.w[0])

@@ -55,7 +55,7 @@ var q5k = kblock{
 			each(k.dots, func(_, _ int, reg string) { a.zero(reg) })
 			for g := range 8 {
 				for p := range a.panels {
-					w := k.w[p%2]
+					w := k.w[p]
 					a.op("VMOVDQU64 %s, %s", a.w(p, 64+64*g), w)
 					a.op("VMOVDQU64 %s, %s", a.w(p, 576+64*sub), k.x)
 					if sub == 1 {
@@ -64,8 +64,8 @@ var q5k = kblock{
 					move(a, g, 4, k.x, k.x)
 					a.op("VPANDD %s, %s, %s", w, k.mask, w)
 					a.op("VPTERNLOGD $0xf8, %s, %s, %s", k.mask2, k.x, w)
-					k.dot(a, p, g+8*sub, w)
 				}
+				k.dot(a, g+8*sub)
 			}
 			for p := range a.panels {
 				a.op("VPMOVZXBD %s, %s", a.w(p, 16*sub), k.w[0])
@@ -128,15 +128,15 @@ var leveled32 = kblock{
 			each(k.dots, func(_, _ int, reg string) { a.zero(reg) })
 			for g := range 8 {
 				for p := range a.panels {
-					w := k.w[p%2]
+					w := k.w[p]
 					a.op("VMOVDQU64 %s, %s", a.w(p, 32+64*g), w)
 					if sub == 1 {
 						a.op("VPSRLW $4, %s, %s", w, w)
 					}
 					a.op("VPANDD %s, %s, %s", w, k.mask, w)
 					a.op("VPSHUFB %s, %s, %s", w, k.lut, w)
-					k.dot(a, p, g+8*sub, w)
 				}
+				k.dot(a, g+8*sub)
 			}
 			for p := range a.panels {
 				a.op("VPMOVSXBW %s, %s", a.w(p, 0), k.w[0])
@@ -241,9 +241,9 @@ func (f crumbs) wide(a *asm, k *kregs) {
 		each(k.dots, func(_, _ int, reg string) { a.zero(reg) })
 		for g := range 4 {
 			for p := range a.panels {
-				f.weights(a, k, p, 0, sub, g, k.w[p%2], k.x)
-				k.dot(a, p, g+4*sub, k.w[p%2])
+				f.weights(a, k, p, 0, sub, g, k.w[p], k.x)
 			}
+			k.dot(a, g+4*sub)
 		}
 		for p := range a.panels {
 			reg := k.w[0]
