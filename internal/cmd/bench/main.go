@@ -3,6 +3,14 @@
 // context (@dN: behind a context of N tokens), b8 is eight sequences that decode
 // together. Each figure is the median of the repetitions after one warm-up.
 //
+// With -peer it runs another program in turn with itself, each in processes of their
+// own, and prints ratios of pairs with their spread, peak memory, and which share of a
+// plain read beside it decoding reached (what it must read ÷ its time). Pairs around
+// which the machine's own speed changed are dropped and counted. A ratio above 1 says
+// that this program is better, whatever the unit.
+//
+// With -open it opens the model as any program does, generates one token and ends.
+//
 // With -metrics it measures what watching costs instead: recording a token and a
 // finished request, with one and two goroutines, and the CPU time of a scrape.
 //
@@ -12,24 +20,24 @@
 // With -profile it shows where the time of a decode step and of prefill chunks of 32
 // and 512 tokens goes, op by op, beside the least that the machine would take.
 //
+//	bench -model P | -synth SHAPE:TYPE [-o FILE] [-threads T] [-level L] [-p 512] [-n 128] [-depth 0,1024] [-batch 1,8] [-open] [-r 3] [-json]
+//	bench … -peer CMD [-peer-kind bench|llama-bench] [-peer-fa both] [-pairs 5]
 //	bench -metrics [-r 3] [-json]
 //	bench -profile -model P | -synth SHAPE:TYPE [-threads T] [-n 128] [-depth 0] [-json]
 //	bench -resident all|NAME,… [-type Q8_0] [-threads T] [-json]
-//	bench -model P | -synth SHAPE:TYPE [-o FILE] [-threads T] [-p 512] [-n 128] [-depth 0,1024] [-batch 1,8] [-r 3] [-json]
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
-	"strconv"
 	"strings"
-
-	"github.com/paddock-go/paddock/internal/model/synth"
 )
 
 func main() {
@@ -39,66 +47,24 @@ func main() {
 	}
 }
 
-// config is what the flags say.
-type config struct {
-	model        string
-	threads      int
-	prompt       int
-	generate     int
-	depths       []int
-	batches      []int
-	repeat       int
-	json         bool
-	metrics      bool
-	profile      bool
-	synth, out   string
-	resident     string
-	child, typ   string
-	depth, batch string
-}
-
 func run(args []string, w io.Writer) error {
-	var c config
-	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.StringVar(&c.model, "model", "", "GGUF file")
-	f.StringVar(&c.synth, "synth", "", "instead of a file: SHAPE:TYPE, random weights in a real shape (135m, 0.6b, 1.2b, 8b, or an architecture: qwen3moe, deepseek2, …; a wrong one lists all)")
-	f.StringVar(&c.out, "o", "", "with -synth: keep the file here")
-	f.IntVar(&c.threads, "threads", 0, "CPU workers (0: all cores)")
-	f.IntVar(&c.prompt, "p", 512, "tokens of the prompt test (0: none)")
-	f.IntVar(&c.generate, "n", 128, "tokens of the generation tests (0: none)")
-	f.StringVar(&c.depth, "depth", "0", "context lengths before the tests, comma separated")
-	f.StringVar(&c.batch, "batch", "1", "sequences that decode together, comma separated")
-	f.IntVar(&c.repeat, "r", 3, "repetitions")
-	f.BoolVar(&c.json, "json", false, "one JSON object a line")
-	f.BoolVar(&c.metrics, "metrics", false, "measure what recording and scraping metrics cost; no model is used")
-	f.BoolVar(&c.profile, "profile", false, "show where the time of a decode step and of prefill chunks goes, beside the floor")
-	f.StringVar(&c.resident, "resident", "", "measure what stays in memory after Close, of shapes with a comma between, or of all golden ones")
-	f.StringVar(&c.typ, "type", "Q8_0", "with -resident: the type of the files")
-	f.StringVar(&c.child, "resident-child", "", "for -resident's own processes")
-	if err := f.Parse(args); err != nil {
+	c, err := parseFlags(args)
+	if err != nil {
 		return err
 	}
+	report := func(v any) error { return c.print(w, v) }
 	switch {
+	case c.peaksChild != 0:
+		return peaksChild(c.workers(), c.peaksChild, os.Stdin, w)
 	case c.child != "":
 		return residentChild(c.child, c.threads, w)
 	case c.resident != "":
-		return measureResident(c.resident, c.typ, c.threads, func(v any) error { return c.print(w, v) }, w, c.json)
-	}
-	if c.metrics {
-		return measureMetrics(c.repeat, func(v any) error { return c.print(w, v) })
-	}
-	var err error
-	if c.depths, err = numbers("depth", c.depth, 0); err != nil {
-		return err
-	}
-	if c.batches, err = numbers("batch", c.batch, 1); err != nil {
-		return err
+		return measureResident(c.resident, c.typ, c.threads, report, w, c.json)
+	case c.metrics:
+		return measureMetrics(c.repeat, report)
 	}
 	if (c.model == "") == (c.synth == "") {
 		return errors.New("exactly one of -model and -synth is needed")
-	}
-	if c.repeat < 1 || c.prompt < 0 || c.generate < 0 {
-		return errors.New("-r must be at least 1, -p and -n must not be negative")
 	}
 	if c.synth != "" {
 		remove, err := c.synthesise()
@@ -107,10 +73,17 @@ func run(args []string, w io.Writer) error {
 		}
 		defer remove()
 	}
-	if c.profile {
-		return measureProfile(&c, func(v any) error { return c.print(w, v) })
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	switch {
+	case c.peer != "":
+		return measurePeer(ctx, c, report, w)
+	case c.open:
+		return measureOpen(ctx, c, report)
+	case c.profile:
+		return measureProfile(c, report)
 	}
-	return measure(&c, func(r row) error { return c.print(w, r) })
+	return measure(c, func(r row) error { return c.print(w, r) })
 }
 
 // print writes one figure, as JSON or as a line for people.
@@ -143,25 +116,9 @@ func (c *config) synthesise() (remove func(), err error) {
 		remove = func() { os.RemoveAll(dir) }
 		c.model = filepath.Join(dir, "synth.gguf")
 	}
-	f, err := os.Create(c.model)
-	if err == nil {
-		err = errors.Join(synth.Write(f, shape, typ, 1), f.Close())
-	}
-	if err != nil {
+	if err := writeSynth(c.model, shape, typ); err != nil {
 		remove()
+		return nil, err
 	}
-	return remove, err
-}
-
-// numbers reads a list of integers no less than least.
-func numbers(name, list string, least int) ([]int, error) {
-	var out []int
-	for _, s := range strings.Split(list, ",") {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < least {
-			return nil, fmt.Errorf("-%s has %q, must be numbers from %d, comma separated", name, s, least)
-		}
-		out = append(out, n)
-	}
-	return out, nil
+	return remove, nil
 }

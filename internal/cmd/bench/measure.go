@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/paddock-go/paddock/internal/backend/cpu"
+	"github.com/paddock-go/paddock/internal/backend/cpu/kern"
 	"github.com/paddock-go/paddock/internal/session"
 )
 
@@ -17,7 +18,8 @@ type row struct {
 	Rate     float64 `json:"tok_per_s"`
 	Threads  int     `json:"threads"`
 	Backend  string  `json:"backend"`
-	Checksum string  `json:"checksum"` // over the bits of the last step's logits
+	Checksum string  `json:"checksum"`             // over the bits of the last step's logits
+	Bytes    int64   `json:"step_bytes,omitempty"` // the least that a step of the generation must read, in the middle of it
 }
 
 func (r row) String() string {
@@ -38,10 +40,17 @@ type bench struct {
 
 // measure runs all tests that c asks for.
 func measure(c *config, report func(row) error) error {
-	dev := cpu.New(cpu.Options{Threads: c.threads})
+	level, err := findLevel(c.level)
+	if err != nil {
+		return err
+	}
+	dev := cpu.New(cpu.Options{Threads: c.threads, Level: level})
 	defer dev.Close()
-	seqs := slices.Max(c.batches)
-	context := slices.Max(c.depths) + max(c.prompt, c.generate, 1)
+	tasks := c.tasks()
+	seqs, context := 1, 1
+	for _, t := range tasks {
+		seqs, context = max(seqs, t.batch), max(context, t.context())
+	}
 	s, err := session.Open(c.model, dev, session.Limits{Seqs: seqs, Context: context, Rows: max(chunk, seqs), Logits: seqs}, nil)
 	if err != nil {
 		return err
@@ -53,59 +62,60 @@ func measure(c *config, report func(row) error) error {
 		x = x*1664525 + 1013904223
 		b.tokens[i] = int32(uint64(x) * uint64(s.Vocab()) >> 32)
 	}
-	emit := func(test string, tokens int, setup, work func() error) error {
-		rate, err := b.time(tokens, setup, work)
+	for _, t := range tasks {
+		rate, err := b.time(t)
 		if err != nil {
-			return fmt.Errorf("%s: %w", test, err)
+			return fmt.Errorf("%s: %w", t, err)
 		}
-		return report(row{test, rate, dev.Threads(), dev.Name(), fmt.Sprintf("%016x", b.sum)})
-	}
-	for _, depth := range c.depths {
-		at := ""
-		if depth > 0 {
-			at = fmt.Sprintf("@d%d", depth)
+		r := row{Test: t.String(), Rate: rate, Threads: dev.Threads(), Backend: dev.Name(), Checksum: fmt.Sprintf("%016x", b.sum)}
+		if t.kind == generating {
+			r.Bytes = s.StepBytes(t.batch, t.depth+t.tokens/2)
 		}
-		before := func() error { return b.prefill(1, 0, depth) }
-		if c.prompt > 0 {
-			if err := emit(fmt.Sprintf("pp%d%s", c.prompt, at), c.prompt, before,
-				func() error { return b.prefill(1, depth, c.prompt) }); err != nil {
-				return err
-			}
-		}
-		if c.generate == 0 {
-			continue
-		}
-		for _, n := range c.batches {
-			name := fmt.Sprintf("tg%d%s", c.generate, at)
-			if n > 1 {
-				name = fmt.Sprintf("b%d%s", n, at)
-			}
-			if err := emit(name, n*c.generate, func() error { return b.prefill(n, 0, depth) },
-				func() error { return b.decode(n, depth) }); err != nil {
-				return err
-			}
+		if err := report(r); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// findLevel is the level of a name; nil for no name: the best.
+func findLevel(name string) (*kern.Level, error) {
+	if name == "" {
+		return nil, nil
+	}
+	var names []string
+	for _, l := range kern.Supported() {
+		if l.String() == name {
+			return &l, nil
+		}
+		names = append(names, l.String())
+	}
+	return nil, fmt.Errorf("-level is %q; this machine and build have %s", name, strings.Join(names, ", "))
+}
+
 // time returns the median rate of the repetitions after one that is not counted.
-func (b *bench) time(tokens int, setup, work func() error) (float64, error) {
+// What lies before a task in the cache is computed once: the task only writes behind.
+func (b *bench) time(t task) (float64, error) {
+	if err := b.prefill(t.batch, 0, t.depth); err != nil {
+		return 0, err
+	}
 	var rates []float64
 	for i := range b.c.repeat + 1 {
-		if err := setup(); err != nil {
-			return 0, err
-		}
 		start := time.Now()
-		if err := work(); err != nil {
+		var err error
+		if t.kind == prompting {
+			err = b.prefill(1, t.depth, t.tokens)
+		} else {
+			err = b.decode(t)
+		}
+		if err != nil {
 			return 0, err
 		}
 		if i > 0 {
-			rates = append(rates, float64(tokens)/time.Since(start).Seconds())
+			rates = append(rates, float64(t.batch*t.tokens)/time.Since(start).Seconds())
 		}
 	}
-	slices.Sort(rates)
-	return rates[len(rates)/2], nil
+	return spreadOf(rates).Median, nil
 }
 
 // prefill computes n tokens from position from of each sequence, in chunks.
@@ -121,10 +131,10 @@ func (b *bench) prefill(seqs, from, n int) error {
 }
 
 // decode makes every sequence longer, a token a step.
-func (b *bench) decode(seqs, depth int) error {
-	for pos := depth; pos < depth+b.c.generate; pos++ {
+func (b *bench) decode(t task) error {
+	for pos := t.depth; pos < t.depth+t.tokens; pos++ {
 		b.spans = b.spans[:0]
-		for seq := range seqs {
+		for seq := range t.batch {
 			b.spans = append(b.spans, session.Span{Seq: seq, From: pos, Tokens: b.tokens[pos : pos+1]})
 		}
 		if err := b.step(b.spans...); err != nil {

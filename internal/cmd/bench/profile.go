@@ -56,6 +56,9 @@ func (r rates) floor(c cpu.Cost) float64 {
 func measureRates(threads int, weights int64) rates {
 	k := kern.New(kern.Best())
 	data := make([]byte, weights)
+	for i := range data {
+		data[i] = byte(i) // memory that was never written is one page of zeros, in the nearest cache
+	}
 	part := len(data) / threads
 	rate := func(work func(worker int) int64) float64 {
 		var best float64

@@ -3,24 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 )
-
-// TestMain is the process that -resident starts, too: the test's own program.
-func TestMain(m *testing.M) {
-	if slices.Contains(os.Args[1:], "-resident-child") {
-		if err := run(os.Args[1:], os.Stdout); err != nil {
-			os.Stderr.WriteString(err.Error())
-			os.Exit(1)
-		}
-		return
-	}
-	os.Exit(m.Run())
-}
 
 // TestResident opens, uses and closes a decoder, one with experts and an encoder of
 // about 100 million parameters each: what they took is free again.

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/paddock-go/paddock/internal/backend/cpu"
+)
+
+// config is what the flags say.
+type config struct {
+	model    string
+	threads  int
+	level    string
+	kv       string
+	prompt   int
+	generate int
+	depths   []int
+	batches  []int
+	open     bool
+	repeat   int
+	json     bool
+
+	synth, out string
+
+	metrics       bool
+	profile       bool
+	resident, typ string
+
+	peer        string
+	peerKind    string
+	peerBatched string
+	peerFlash   string
+	pairs       int
+	steady      float64
+
+	// Of processes that this program starts for itself.
+	child      string
+	peaksChild int64
+}
+
+func parseFlags(args []string) (*config, error) {
+	c := &config{}
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.StringVar(&c.model, "model", "", "GGUF file")
+	f.StringVar(&c.synth, "synth", "", "instead of a file: SHAPE:TYPE, random weights in a real shape (135m, 0.6b, 1.2b, 8b, or an architecture: qwen3moe, deepseek2, …; a wrong one lists all)")
+	f.StringVar(&c.out, "o", "", "with -synth: keep the file here")
+	f.IntVar(&c.threads, "threads", 0, "CPU workers (0: all cores)")
+	f.StringVar(&c.level, "level", "", "instructions to use: portable, avx2, avx512vnni, … (none: the best; a wrong one lists those of this machine)")
+	f.IntVar(&c.prompt, "p", 512, "tokens of the prompt test (0: none)")
+	f.IntVar(&c.generate, "n", 128, "tokens of the generation tests (0: none)")
+	depths := f.String("depth", "0", "context lengths before the tests, comma separated")
+	batches := f.String("batch", "1", "sequences that decode together, comma separated")
+	f.BoolVar(&c.open, "open", false, "instead of those tests: open the model as a program does, generate one token, and end")
+	f.IntVar(&c.repeat, "r", 3, "repetitions (with -peer: of each run of a pair)")
+	f.BoolVar(&c.json, "json", false, "one JSON object a line")
+
+	f.StringVar(&c.peer, "peer", "", "program, with its first arguments, to run in turn with this one")
+	f.StringVar(&c.peerKind, "peer-kind", "bench", "how to ask -peer: bench (this program's flags and rows: another build) or llama-bench")
+	f.StringVar(&c.peerBatched, "peer-batched", "", "with -peer-kind llama-bench, for -batch: llama-batched-bench (none: the one beside -peer)")
+	f.StringVar(&c.peerFlash, "peer-fa", "", "with -peer-kind llama-bench: flash attention on, off, auto, or both, of which the better counts (none: its default)")
+	f.IntVar(&c.pairs, "pairs", 5, "with -peer: how many pairs must count")
+	f.Float64Var(&c.steady, "steady", 0.10, "with -peer: by which share the machine's peaks may differ around a pair that counts; others are dropped and counted")
+
+	f.BoolVar(&c.metrics, "metrics", false, "measure what recording and scraping metrics cost; no model is used")
+	f.BoolVar(&c.profile, "profile", false, "show where the time of a decode step and of prefill chunks goes, beside the floor")
+	f.StringVar(&c.resident, "resident", "", "measure what stays in memory after Close, of shapes with a comma between, or of all golden ones")
+	f.StringVar(&c.typ, "type", "Q8_0", "with -resident: the type of the files")
+	f.StringVar(&c.child, "resident-child", "", "for -resident's own processes")
+	f.Int64Var(&c.peaksChild, "peaks-child", 0, "for -peer's own process")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	if f.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	if c.repeat < 1 || c.prompt < 0 || c.generate < 0 || c.pairs < 1 || !(c.steady >= 0) {
+		return nil, errors.New("-r and -pairs must be at least 1, -p, -n and -steady must not be negative")
+	}
+	var err error
+	if c.depths, err = numbers("depth", *depths, 0); err != nil {
+		return nil, err
+	}
+	c.batches, err = numbers("batch", *batches, 1)
+	return c, err
+}
+
+// workers is the number of workers that -threads stands for.
+func (c *config) workers() int {
+	d := cpu.New(cpu.Options{Threads: c.threads})
+	defer d.Close()
+	return d.Threads()
+}
+
+// numbers reads a list of integers no less than least.
+func numbers(name, list string, least int) ([]int, error) {
+	var out []int
+	for _, s := range strings.Split(list, ",") {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < least {
+			return nil, fmt.Errorf("-%s has %q, must be numbers from %d, comma separated", name, s, least)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
