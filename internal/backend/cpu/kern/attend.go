@@ -81,6 +81,8 @@ type AttendScratch struct {
 	p             []float32 // [queries][512] scores, then weights
 	all, span     partial
 	keys          inKeys
+	tile          keyTile
+	calls         attendCalls
 }
 
 // partial is attention over some keys for each query, not yet divided: the
@@ -104,23 +106,6 @@ func NewAttendScratch(queries, vdim int) *AttendScratch {
 func AttendScratchBytes(queries, vdim int) int64 {
 	return 4 * int64(queries) * int64(SpanKeys+2*(2+vdim))
 }
-
-// attendFuncs are the kernels of attention over one span.
-type attendFuncs struct {
-	// scores fills whole groups: dst[query][16 × g + lane] = q·k × scale for
-	// a.Heads queries from q on, dst rows SpanKeys apart.
-	scores func(dst, q []float32, a *AttendArgs, groups []int32)
-	// softmax turns the scores of whole groups into weights, in which −∞ stands
-	// for a key that is not seen, and returns the largest score and the sum.
-	softmax func(s []float32) (m, l float32)
-	// values adds p[i] × v[i] to acc for the keys from…to of the groups, in
-	// order, fused, for a.Heads queries: p rows SpanKeys apart, acc rows VDim.
-	values func(acc, p []float32, a *AttendArgs, groups []int32, from, to int)
-	// merge is acc = fma(acc2, b, acc × a).
-	merge func(acc, acc2 []float32, a, b float32)
-}
-
-var portableAttend = attendFuncs{scores: scores, softmax: softmax, values: values, merge: mergeValues}
 
 // Attend computes softmax(scale × q·k) · v for every query of a, where k and v
 // are what the cache holds, widened exactly: a type only changes their values.
@@ -219,58 +204,6 @@ func (a *AttendArgs) bounds() (lo, hi int) {
 	return min(lo, hi), hi
 }
 
-// attendSpan fills sc.span for the span that begins at position s. Work goes
-// by tiles of a few groups, so that their K and V stay in the first cache while
-// all queries pass by.
-func (k *Kernels) attendSpan(sc *AttendScratch, a *AttendArgs, s int) {
-	lo, hi := a.bounds()
-	// Whole groups that hold a key someone sees.
-	g0 := max(lo, s) / GroupTokens
-	g1 := (min(hi, s+SpanKeys) + GroupTokens - 1) / GroupTokens
-	groups := a.Groups[g0:g1]
-	n := len(groups) * GroupTokens
-	base := g0 * GroupTokens // the position of column 0 of sc.p
-	for t := 0; t < len(groups); t += tileGroups {
-		tile := groups[t:min(t+tileGroups, len(groups))]
-		for r := range a.Rows {
-			k.attend.scores(sc.p[r*a.Heads*SpanKeys+t*GroupTokens:], a.Q[r*a.QStride:], a, tile)
-		}
-	}
-	for q := range a.Rows * a.Heads {
-		from, to := a.inSpan(q/a.Heads, s)
-		if from >= to {
-			sc.span.l[q] = 0
-			continue
-		}
-		p := sc.p[q*SpanKeys:][:n]
-		if a.Cap != 0 {
-			k.vec.softcap(p[from-base:to-base], a.Cap)
-		}
-		unseen(p[:from-base])
-		unseen(p[to-base:])
-		sc.span.m[q], sc.span.l[q] = k.attend.softmax(p)
-		clear(sc.span.acc[q*a.VDim : (q+1)*a.VDim])
-	}
-	for t := 0; t < n; t += tileGroups * GroupTokens {
-		tile, args := groups[t/GroupTokens:min(t/GroupTokens+tileGroups, len(groups))], a
-		if a.V == nil {
-			args, tile = sc.keys.turn(a, tile)
-		}
-		for r := range a.Rows {
-			from, to := a.inSpan(r, s)
-			from, to = max(from-base-t, 0), min(to-base-t, len(tile)*GroupTokens)
-			if from < to {
-				q := r * a.Heads
-				k.attend.values(sc.span.acc[q*a.VDim:], sc.p[q*SpanKeys+t:], args, tile, from, to)
-			}
-		}
-	}
-}
-
-// tileGroups is how many groups pass all queries at once: with heads of 128,
-// their K or V takes 32 KiB.
-const tileGroups = 4
-
 // unseen leaves keys out of what follows, whatever their scores.
 func unseen(s []float32) {
 	for i := range s {
@@ -310,73 +243,4 @@ func (k *Kernels) sink(sc *AttendScratch, q, vdim int, score float32) {
 	sc.span.m[q], sc.span.l[q] = score, 1
 	clear(sc.span.acc[q*vdim : (q+1)*vdim])
 	k.join(sc, q, vdim)
-}
-
-func scores(dst, q []float32, a *AttendArgs, groups []int32) {
-	for g, at := range groups {
-		group := a.K[int(at)*a.KStride:]
-		for h := range a.Heads {
-			clear(dst[h*SpanKeys+g*GroupTokens:][:GroupTokens])
-		}
-		for d := range a.KDim {
-			var keys [GroupTokens]float32
-			a.keys(&keys, group, d)
-			for h := range a.Heads {
-				s, x := dst[h*SpanKeys+g*GroupTokens:][:GroupTokens], q[h*a.KDim+d]
-				for l, y := range keys {
-					s[l] = num.FMA32(x, y, s[l])
-				}
-			}
-		}
-		for h := range a.Heads {
-			s := dst[h*SpanKeys+g*GroupTokens:][:GroupTokens]
-			for l, v := range s {
-				s[l] = v * a.Scale
-			}
-		}
-	}
-}
-
-func softmax(s []float32) (m, l float32) {
-	m = float32(math.Inf(-1))
-	for _, v := range s {
-		if v > m {
-			m = v
-		}
-	}
-	var lanes [Lanes]float32
-	for i, v := range s {
-		s[i] = num.Exp32(v - m)
-		lanes[i%Lanes] += s[i]
-	}
-	return m, num.Tree16(&lanes)
-}
-
-func values(acc, p []float32, a *AttendArgs, groups []int32, from, to int) {
-	valuesFrom(0, acc, p, a, groups, from, to)
-}
-
-// valuesFrom is values for the dimensions from dim on.
-func valuesFrom(dim int, acc, p []float32, a *AttendArgs, groups []int32, from, to int) {
-	for i := from; i < to; i++ {
-		group := a.V[int(groups[i/GroupTokens])*a.VStride:]
-		for lo := dim; lo < a.VDim; {
-			hi := min(lo&^(blockDims-1)+blockDims, a.VDim)
-			var row [blockDims]float32
-			a.value(row[:hi-lo], group, i%GroupTokens, lo)
-			for h := range a.Heads {
-				acch, x := acc[h*a.VDim+lo:h*a.VDim+hi], p[h*SpanKeys+i]
-				for d, y := range row[:hi-lo] {
-					acch[d] = num.FMA32(x, y, acch[d])
-				}
-			}
-			lo = hi
-		}
-	}
-}
-
-func mergeValues(acc, acc2 []float32, a, b float32) {
-	for i, v := range acc2 {
-		acc[i] = num.FMA32(v, b, float32(acc[i]*a))
-	}
 }

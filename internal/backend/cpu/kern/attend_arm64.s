@@ -4,16 +4,107 @@
 
 #include "textflag.h"
 
-// func scoresNEONQ4x1(a *scoresArgs)
-TEXT ·scoresNEONQ4x1(SB), NOSPLIT, $0-8
+// func scoresNEONF32Q1x1(a *scoresArgs)
+TEXT ·scoresNEONF32Q1x1(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
-	MOVD 8(R0), R5
-	MOVD 48(R0), R23
-	ADD R23, R5, R6
-	ADD R23, R6, R7
-	ADD R23, R7, R8
-	MOVD 16(R0), R1
-	MOVD 56(R0), R17
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	MOVD R24, R17
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F4
+	PRFM 0(R9), PLDL1KEEP
+	PRFM 64(R9), PLDL1KEEP
+	PRFM 128(R9), PLDL1KEEP
+	PRFM 192(R9), PLDL1KEEP
+	FMOVQ 0(R1), F5
+	FMOVQ 16(R1), F6
+	FMOVQ 32(R1), F7
+	FMOVQ 48(R1), F8
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0x4f8410c1 // fmla v1.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410e2 // fmla v2.4s, v7.4s, v4.s[0]
+	WORD $0x4f841103 // fmla v3.4s, v8.4s, v4.s[0]
+	FMOVQ 64(R1), F5
+	FMOVQ 80(R1), F6
+	FMOVQ 96(R1), F7
+	FMOVQ 112(R1), F8
+	WORD $0x4fa410a0 // fmla v0.4s, v5.4s, v4.s[1]
+	WORD $0x4fa410c1 // fmla v1.4s, v6.4s, v4.s[1]
+	WORD $0x4fa410e2 // fmla v2.4s, v7.4s, v4.s[1]
+	WORD $0x4fa41103 // fmla v3.4s, v8.4s, v4.s[1]
+	FMOVQ 128(R1), F5
+	FMOVQ 144(R1), F6
+	FMOVQ 160(R1), F7
+	FMOVQ 176(R1), F8
+	WORD $0x4f8418a0 // fmla v0.4s, v5.4s, v4.s[2]
+	WORD $0x4f8418c1 // fmla v1.4s, v6.4s, v4.s[2]
+	WORD $0x4f8418e2 // fmla v2.4s, v7.4s, v4.s[2]
+	WORD $0x4f841903 // fmla v3.4s, v8.4s, v4.s[2]
+	FMOVQ 192(R1), F5
+	FMOVQ 208(R1), F6
+	FMOVQ 224(R1), F7
+	FMOVQ 240(R1), F8
+	WORD $0x4fa418a0 // fmla v0.4s, v5.4s, v4.s[3]
+	WORD $0x4fa418c1 // fmla v1.4s, v6.4s, v4.s[3]
+	WORD $0x4fa418e2 // fmla v2.4s, v7.4s, v4.s[3]
+	WORD $0x4fa41903 // fmla v3.4s, v8.4s, v4.s[3]
+	ADD $256, R1
+	ADD $256, R9
+	ADD $16, R5
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F4
+	FMOVQ 0(R1), F5
+	FMOVQ 16(R1), F6
+	FMOVQ 32(R1), F7
+	FMOVQ 48(R1), F8
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0x4f8410c1 // fmla v1.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410e2 // fmla v2.4s, v7.4s, v4.s[0]
+	WORD $0x4f841103 // fmla v3.4s, v8.4s, v4.s[0]
+	ADD $64, R1
+	ADD $4, R5
+	SUBS $1, R17
+	BNE single
+done:
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V5.S4]
+	WORD $0x6e25dc00 // fmul v0.4s, v0.4s, v5.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e25dc21 // fmul v1.4s, v1.4s, v5.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e25dc42 // fmul v2.4s, v2.4s, v5.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e25dc63 // fmul v3.4s, v3.4s, v5.4s
+	FMOVQ F3, 48(R19)
+	RET
+
+// func scoresNEONF32Q1x4(a *scoresArgs)
+TEXT ·scoresNEONF32Q1x4(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	MOVD 64(R0), R2
+	MOVD 128(R0), R10
+	MOVD 72(R0), R3
+	MOVD 136(R0), R11
+	MOVD 80(R0), R4
+	MOVD 144(R0), R12
 	WORD $0x4f000400 // movi v0.4s, #0x0
 	WORD $0x4f000401 // movi v1.4s, #0x0
 	WORD $0x4f000402 // movi v2.4s, #0x0
@@ -30,528 +121,27 @@ TEXT ·scoresNEONQ4x1(SB), NOSPLIT, $0-8
 	WORD $0x4f00040d // movi v13.4s, #0x0
 	WORD $0x4f00040e // movi v14.4s, #0x0
 	WORD $0x4f00040f // movi v15.4s, #0x0
+	MOVD R24, R17
 	SUBS $4, R17
 	BLT rest
 loop:
 	FMOVQ 0(R5), F16
-	FMOVQ 0(R6), F17
-	FMOVQ 0(R7), F18
-	FMOVQ 0(R8), F19
-	FMOVQ 0(R1), F20
-	FMOVQ 16(R1), F21
-	FMOVQ 32(R1), F22
-	FMOVQ 48(R1), F23
-	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
-	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
-	WORD $0x4f9012e3 // fmla v3.4s, v23.4s, v16.s[0]
-	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
-	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
-	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
-	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
-	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
-	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
-	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
-	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
-	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
-	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
-	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
-	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
-	FMOVQ 64(R1), F20
-	FMOVQ 80(R1), F21
-	FMOVQ 96(R1), F22
-	FMOVQ 112(R1), F23
-	WORD $0x4fb01280 // fmla v0.4s, v20.4s, v16.s[1]
-	WORD $0x4fb012a1 // fmla v1.4s, v21.4s, v16.s[1]
-	WORD $0x4fb012c2 // fmla v2.4s, v22.4s, v16.s[1]
-	WORD $0x4fb012e3 // fmla v3.4s, v23.4s, v16.s[1]
-	WORD $0x4fb11284 // fmla v4.4s, v20.4s, v17.s[1]
-	WORD $0x4fb112a5 // fmla v5.4s, v21.4s, v17.s[1]
-	WORD $0x4fb112c6 // fmla v6.4s, v22.4s, v17.s[1]
-	WORD $0x4fb112e7 // fmla v7.4s, v23.4s, v17.s[1]
-	WORD $0x4fb21288 // fmla v8.4s, v20.4s, v18.s[1]
-	WORD $0x4fb212a9 // fmla v9.4s, v21.4s, v18.s[1]
-	WORD $0x4fb212ca // fmla v10.4s, v22.4s, v18.s[1]
-	WORD $0x4fb212eb // fmla v11.4s, v23.4s, v18.s[1]
-	WORD $0x4fb3128c // fmla v12.4s, v20.4s, v19.s[1]
-	WORD $0x4fb312ad // fmla v13.4s, v21.4s, v19.s[1]
-	WORD $0x4fb312ce // fmla v14.4s, v22.4s, v19.s[1]
-	WORD $0x4fb312ef // fmla v15.4s, v23.4s, v19.s[1]
-	FMOVQ 128(R1), F20
-	FMOVQ 144(R1), F21
-	FMOVQ 160(R1), F22
-	FMOVQ 176(R1), F23
-	WORD $0x4f901a80 // fmla v0.4s, v20.4s, v16.s[2]
-	WORD $0x4f901aa1 // fmla v1.4s, v21.4s, v16.s[2]
-	WORD $0x4f901ac2 // fmla v2.4s, v22.4s, v16.s[2]
-	WORD $0x4f901ae3 // fmla v3.4s, v23.4s, v16.s[2]
-	WORD $0x4f911a84 // fmla v4.4s, v20.4s, v17.s[2]
-	WORD $0x4f911aa5 // fmla v5.4s, v21.4s, v17.s[2]
-	WORD $0x4f911ac6 // fmla v6.4s, v22.4s, v17.s[2]
-	WORD $0x4f911ae7 // fmla v7.4s, v23.4s, v17.s[2]
-	WORD $0x4f921a88 // fmla v8.4s, v20.4s, v18.s[2]
-	WORD $0x4f921aa9 // fmla v9.4s, v21.4s, v18.s[2]
-	WORD $0x4f921aca // fmla v10.4s, v22.4s, v18.s[2]
-	WORD $0x4f921aeb // fmla v11.4s, v23.4s, v18.s[2]
-	WORD $0x4f931a8c // fmla v12.4s, v20.4s, v19.s[2]
-	WORD $0x4f931aad // fmla v13.4s, v21.4s, v19.s[2]
-	WORD $0x4f931ace // fmla v14.4s, v22.4s, v19.s[2]
-	WORD $0x4f931aef // fmla v15.4s, v23.4s, v19.s[2]
-	FMOVQ 192(R1), F20
-	FMOVQ 208(R1), F21
-	FMOVQ 224(R1), F22
-	FMOVQ 240(R1), F23
-	WORD $0x4fb01a80 // fmla v0.4s, v20.4s, v16.s[3]
-	WORD $0x4fb01aa1 // fmla v1.4s, v21.4s, v16.s[3]
-	WORD $0x4fb01ac2 // fmla v2.4s, v22.4s, v16.s[3]
-	WORD $0x4fb01ae3 // fmla v3.4s, v23.4s, v16.s[3]
-	WORD $0x4fb11a84 // fmla v4.4s, v20.4s, v17.s[3]
-	WORD $0x4fb11aa5 // fmla v5.4s, v21.4s, v17.s[3]
-	WORD $0x4fb11ac6 // fmla v6.4s, v22.4s, v17.s[3]
-	WORD $0x4fb11ae7 // fmla v7.4s, v23.4s, v17.s[3]
-	WORD $0x4fb21a88 // fmla v8.4s, v20.4s, v18.s[3]
-	WORD $0x4fb21aa9 // fmla v9.4s, v21.4s, v18.s[3]
-	WORD $0x4fb21aca // fmla v10.4s, v22.4s, v18.s[3]
-	WORD $0x4fb21aeb // fmla v11.4s, v23.4s, v18.s[3]
-	WORD $0x4fb31a8c // fmla v12.4s, v20.4s, v19.s[3]
-	WORD $0x4fb31aad // fmla v13.4s, v21.4s, v19.s[3]
-	WORD $0x4fb31ace // fmla v14.4s, v22.4s, v19.s[3]
-	WORD $0x4fb31aef // fmla v15.4s, v23.4s, v19.s[3]
-	ADD $256, R1
-	ADD $16, R5
-	ADD $16, R6
-	ADD $16, R7
-	ADD $16, R8
-	SUBS $4, R17
-	BGE loop
-rest:
-	ADDS $4, R17
-	BEQ done
-single:
-	FMOVS (R5), F16
-	FMOVS (R6), F17
-	FMOVS (R7), F18
-	FMOVS (R8), F19
-	FMOVQ 0(R1), F20
-	FMOVQ 16(R1), F21
-	FMOVQ 32(R1), F22
-	FMOVQ 48(R1), F23
-	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
-	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
-	WORD $0x4f9012e3 // fmla v3.4s, v23.4s, v16.s[0]
-	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
-	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
-	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
-	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
-	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
-	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
-	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
-	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
-	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
-	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
-	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
-	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
-	ADD $64, R1
-	ADD $4, R5
-	ADD $4, R6
-	ADD $4, R7
-	ADD $4, R8
-	SUBS $1, R17
-	BNE single
-done:
-	MOVD (R0), R19
-	ADD $64, R0, R26
-	VLD1R (R26), [V20.S4]
-	WORD $0x6e34dc00 // fmul v0.4s, v0.4s, v20.4s
-	FMOVQ F0, 0(R19)
-	WORD $0x6e34dc21 // fmul v1.4s, v1.4s, v20.4s
-	FMOVQ F1, 16(R19)
-	WORD $0x6e34dc42 // fmul v2.4s, v2.4s, v20.4s
-	FMOVQ F2, 32(R19)
-	WORD $0x6e34dc63 // fmul v3.4s, v3.4s, v20.4s
-	FMOVQ F3, 48(R19)
-	WORD $0x6e34dc84 // fmul v4.4s, v4.4s, v20.4s
-	FMOVQ F4, 2048(R19)
-	WORD $0x6e34dca5 // fmul v5.4s, v5.4s, v20.4s
-	FMOVQ F5, 2064(R19)
-	WORD $0x6e34dcc6 // fmul v6.4s, v6.4s, v20.4s
-	FMOVQ F6, 2080(R19)
-	WORD $0x6e34dce7 // fmul v7.4s, v7.4s, v20.4s
-	FMOVQ F7, 2096(R19)
-	WORD $0x6e34dd08 // fmul v8.4s, v8.4s, v20.4s
-	FMOVQ F8, 4096(R19)
-	WORD $0x6e34dd29 // fmul v9.4s, v9.4s, v20.4s
-	FMOVQ F9, 4112(R19)
-	WORD $0x6e34dd4a // fmul v10.4s, v10.4s, v20.4s
-	FMOVQ F10, 4128(R19)
-	WORD $0x6e34dd6b // fmul v11.4s, v11.4s, v20.4s
-	FMOVQ F11, 4144(R19)
-	WORD $0x6e34dd8c // fmul v12.4s, v12.4s, v20.4s
-	FMOVQ F12, 6144(R19)
-	WORD $0x6e34ddad // fmul v13.4s, v13.4s, v20.4s
-	FMOVQ F13, 6160(R19)
-	WORD $0x6e34ddce // fmul v14.4s, v14.4s, v20.4s
-	FMOVQ F14, 6176(R19)
-	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
-	FMOVQ F15, 6192(R19)
-	RET
-
-// func scoresNEONQ2x2(a *scoresArgs)
-TEXT ·scoresNEONQ2x2(SB), NOSPLIT, $0-8
-	MOVD a+0(FP), R0
-	MOVD 8(R0), R5
-	MOVD 48(R0), R23
-	ADD R23, R5, R6
-	MOVD 16(R0), R1
-	MOVD 24(R0), R2
-	MOVD 56(R0), R17
-	WORD $0x4f000400 // movi v0.4s, #0x0
-	WORD $0x4f000401 // movi v1.4s, #0x0
-	WORD $0x4f000402 // movi v2.4s, #0x0
-	WORD $0x4f000403 // movi v3.4s, #0x0
-	WORD $0x4f000404 // movi v4.4s, #0x0
-	WORD $0x4f000405 // movi v5.4s, #0x0
-	WORD $0x4f000406 // movi v6.4s, #0x0
-	WORD $0x4f000407 // movi v7.4s, #0x0
-	WORD $0x4f000408 // movi v8.4s, #0x0
-	WORD $0x4f000409 // movi v9.4s, #0x0
-	WORD $0x4f00040a // movi v10.4s, #0x0
-	WORD $0x4f00040b // movi v11.4s, #0x0
-	WORD $0x4f00040c // movi v12.4s, #0x0
-	WORD $0x4f00040d // movi v13.4s, #0x0
-	WORD $0x4f00040e // movi v14.4s, #0x0
-	WORD $0x4f00040f // movi v15.4s, #0x0
-	SUBS $4, R17
-	BLT rest
-loop:
-	FMOVQ 0(R5), F16
-	FMOVQ 0(R6), F17
-	FMOVQ 0(R1), F18
-	FMOVQ 16(R1), F19
-	FMOVQ 32(R1), F20
-	FMOVQ 48(R1), F21
-	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
-	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
-	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
-	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
-	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
-	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
-	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
-	FMOVQ 0(R2), F18
-	FMOVQ 16(R2), F19
-	FMOVQ 32(R2), F20
-	FMOVQ 48(R2), F21
-	WORD $0x4f901244 // fmla v4.4s, v18.4s, v16.s[0]
-	WORD $0x4f901265 // fmla v5.4s, v19.4s, v16.s[0]
-	WORD $0x4f901286 // fmla v6.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012a7 // fmla v7.4s, v21.4s, v16.s[0]
-	WORD $0x4f91124c // fmla v12.4s, v18.4s, v17.s[0]
-	WORD $0x4f91126d // fmla v13.4s, v19.4s, v17.s[0]
-	WORD $0x4f91128e // fmla v14.4s, v20.4s, v17.s[0]
-	WORD $0x4f9112af // fmla v15.4s, v21.4s, v17.s[0]
-	FMOVQ 64(R1), F18
-	FMOVQ 80(R1), F19
-	FMOVQ 96(R1), F20
-	FMOVQ 112(R1), F21
-	WORD $0x4fb01240 // fmla v0.4s, v18.4s, v16.s[1]
-	WORD $0x4fb01261 // fmla v1.4s, v19.4s, v16.s[1]
-	WORD $0x4fb01282 // fmla v2.4s, v20.4s, v16.s[1]
-	WORD $0x4fb012a3 // fmla v3.4s, v21.4s, v16.s[1]
-	WORD $0x4fb11248 // fmla v8.4s, v18.4s, v17.s[1]
-	WORD $0x4fb11269 // fmla v9.4s, v19.4s, v17.s[1]
-	WORD $0x4fb1128a // fmla v10.4s, v20.4s, v17.s[1]
-	WORD $0x4fb112ab // fmla v11.4s, v21.4s, v17.s[1]
-	FMOVQ 64(R2), F18
-	FMOVQ 80(R2), F19
-	FMOVQ 96(R2), F20
-	FMOVQ 112(R2), F21
-	WORD $0x4fb01244 // fmla v4.4s, v18.4s, v16.s[1]
-	WORD $0x4fb01265 // fmla v5.4s, v19.4s, v16.s[1]
-	WORD $0x4fb01286 // fmla v6.4s, v20.4s, v16.s[1]
-	WORD $0x4fb012a7 // fmla v7.4s, v21.4s, v16.s[1]
-	WORD $0x4fb1124c // fmla v12.4s, v18.4s, v17.s[1]
-	WORD $0x4fb1126d // fmla v13.4s, v19.4s, v17.s[1]
-	WORD $0x4fb1128e // fmla v14.4s, v20.4s, v17.s[1]
-	WORD $0x4fb112af // fmla v15.4s, v21.4s, v17.s[1]
-	FMOVQ 128(R1), F18
-	FMOVQ 144(R1), F19
-	FMOVQ 160(R1), F20
-	FMOVQ 176(R1), F21
-	WORD $0x4f901a40 // fmla v0.4s, v18.4s, v16.s[2]
-	WORD $0x4f901a61 // fmla v1.4s, v19.4s, v16.s[2]
-	WORD $0x4f901a82 // fmla v2.4s, v20.4s, v16.s[2]
-	WORD $0x4f901aa3 // fmla v3.4s, v21.4s, v16.s[2]
-	WORD $0x4f911a48 // fmla v8.4s, v18.4s, v17.s[2]
-	WORD $0x4f911a69 // fmla v9.4s, v19.4s, v17.s[2]
-	WORD $0x4f911a8a // fmla v10.4s, v20.4s, v17.s[2]
-	WORD $0x4f911aab // fmla v11.4s, v21.4s, v17.s[2]
-	FMOVQ 128(R2), F18
-	FMOVQ 144(R2), F19
-	FMOVQ 160(R2), F20
-	FMOVQ 176(R2), F21
-	WORD $0x4f901a44 // fmla v4.4s, v18.4s, v16.s[2]
-	WORD $0x4f901a65 // fmla v5.4s, v19.4s, v16.s[2]
-	WORD $0x4f901a86 // fmla v6.4s, v20.4s, v16.s[2]
-	WORD $0x4f901aa7 // fmla v7.4s, v21.4s, v16.s[2]
-	WORD $0x4f911a4c // fmla v12.4s, v18.4s, v17.s[2]
-	WORD $0x4f911a6d // fmla v13.4s, v19.4s, v17.s[2]
-	WORD $0x4f911a8e // fmla v14.4s, v20.4s, v17.s[2]
-	WORD $0x4f911aaf // fmla v15.4s, v21.4s, v17.s[2]
-	FMOVQ 192(R1), F18
-	FMOVQ 208(R1), F19
-	FMOVQ 224(R1), F20
-	FMOVQ 240(R1), F21
-	WORD $0x4fb01a40 // fmla v0.4s, v18.4s, v16.s[3]
-	WORD $0x4fb01a61 // fmla v1.4s, v19.4s, v16.s[3]
-	WORD $0x4fb01a82 // fmla v2.4s, v20.4s, v16.s[3]
-	WORD $0x4fb01aa3 // fmla v3.4s, v21.4s, v16.s[3]
-	WORD $0x4fb11a48 // fmla v8.4s, v18.4s, v17.s[3]
-	WORD $0x4fb11a69 // fmla v9.4s, v19.4s, v17.s[3]
-	WORD $0x4fb11a8a // fmla v10.4s, v20.4s, v17.s[3]
-	WORD $0x4fb11aab // fmla v11.4s, v21.4s, v17.s[3]
-	FMOVQ 192(R2), F18
-	FMOVQ 208(R2), F19
-	FMOVQ 224(R2), F20
-	FMOVQ 240(R2), F21
-	WORD $0x4fb01a44 // fmla v4.4s, v18.4s, v16.s[3]
-	WORD $0x4fb01a65 // fmla v5.4s, v19.4s, v16.s[3]
-	WORD $0x4fb01a86 // fmla v6.4s, v20.4s, v16.s[3]
-	WORD $0x4fb01aa7 // fmla v7.4s, v21.4s, v16.s[3]
-	WORD $0x4fb11a4c // fmla v12.4s, v18.4s, v17.s[3]
-	WORD $0x4fb11a6d // fmla v13.4s, v19.4s, v17.s[3]
-	WORD $0x4fb11a8e // fmla v14.4s, v20.4s, v17.s[3]
-	WORD $0x4fb11aaf // fmla v15.4s, v21.4s, v17.s[3]
-	ADD $256, R1
-	ADD $256, R2
-	ADD $16, R5
-	ADD $16, R6
-	SUBS $4, R17
-	BGE loop
-rest:
-	ADDS $4, R17
-	BEQ done
-single:
-	FMOVS (R5), F16
-	FMOVS (R6), F17
-	FMOVQ 0(R1), F18
-	FMOVQ 16(R1), F19
-	FMOVQ 32(R1), F20
-	FMOVQ 48(R1), F21
-	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
-	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
-	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
-	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
-	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
-	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
-	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
-	FMOVQ 0(R2), F18
-	FMOVQ 16(R2), F19
-	FMOVQ 32(R2), F20
-	FMOVQ 48(R2), F21
-	WORD $0x4f901244 // fmla v4.4s, v18.4s, v16.s[0]
-	WORD $0x4f901265 // fmla v5.4s, v19.4s, v16.s[0]
-	WORD $0x4f901286 // fmla v6.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012a7 // fmla v7.4s, v21.4s, v16.s[0]
-	WORD $0x4f91124c // fmla v12.4s, v18.4s, v17.s[0]
-	WORD $0x4f91126d // fmla v13.4s, v19.4s, v17.s[0]
-	WORD $0x4f91128e // fmla v14.4s, v20.4s, v17.s[0]
-	WORD $0x4f9112af // fmla v15.4s, v21.4s, v17.s[0]
-	ADD $64, R1
-	ADD $64, R2
-	ADD $4, R5
-	ADD $4, R6
-	SUBS $1, R17
-	BNE single
-done:
-	MOVD (R0), R19
-	ADD $64, R0, R26
-	VLD1R (R26), [V18.S4]
-	WORD $0x6e32dc00 // fmul v0.4s, v0.4s, v18.4s
-	FMOVQ F0, 0(R19)
-	WORD $0x6e32dc21 // fmul v1.4s, v1.4s, v18.4s
-	FMOVQ F1, 16(R19)
-	WORD $0x6e32dc42 // fmul v2.4s, v2.4s, v18.4s
-	FMOVQ F2, 32(R19)
-	WORD $0x6e32dc63 // fmul v3.4s, v3.4s, v18.4s
-	FMOVQ F3, 48(R19)
-	WORD $0x6e32dc84 // fmul v4.4s, v4.4s, v18.4s
-	FMOVQ F4, 64(R19)
-	WORD $0x6e32dca5 // fmul v5.4s, v5.4s, v18.4s
-	FMOVQ F5, 80(R19)
-	WORD $0x6e32dcc6 // fmul v6.4s, v6.4s, v18.4s
-	FMOVQ F6, 96(R19)
-	WORD $0x6e32dce7 // fmul v7.4s, v7.4s, v18.4s
-	FMOVQ F7, 112(R19)
-	WORD $0x6e32dd08 // fmul v8.4s, v8.4s, v18.4s
-	FMOVQ F8, 2048(R19)
-	WORD $0x6e32dd29 // fmul v9.4s, v9.4s, v18.4s
-	FMOVQ F9, 2064(R19)
-	WORD $0x6e32dd4a // fmul v10.4s, v10.4s, v18.4s
-	FMOVQ F10, 2080(R19)
-	WORD $0x6e32dd6b // fmul v11.4s, v11.4s, v18.4s
-	FMOVQ F11, 2096(R19)
-	WORD $0x6e32dd8c // fmul v12.4s, v12.4s, v18.4s
-	FMOVQ F12, 2112(R19)
-	WORD $0x6e32ddad // fmul v13.4s, v13.4s, v18.4s
-	FMOVQ F13, 2128(R19)
-	WORD $0x6e32ddce // fmul v14.4s, v14.4s, v18.4s
-	FMOVQ F14, 2144(R19)
-	WORD $0x6e32ddef // fmul v15.4s, v15.4s, v18.4s
-	FMOVQ F15, 2160(R19)
-	RET
-
-// func scoresNEONQ2x1(a *scoresArgs)
-TEXT ·scoresNEONQ2x1(SB), NOSPLIT, $0-8
-	MOVD a+0(FP), R0
-	MOVD 8(R0), R5
-	MOVD 48(R0), R23
-	ADD R23, R5, R6
-	MOVD 16(R0), R1
-	MOVD 56(R0), R17
-	WORD $0x4f000400 // movi v0.4s, #0x0
-	WORD $0x4f000401 // movi v1.4s, #0x0
-	WORD $0x4f000402 // movi v2.4s, #0x0
-	WORD $0x4f000403 // movi v3.4s, #0x0
-	WORD $0x4f000404 // movi v4.4s, #0x0
-	WORD $0x4f000405 // movi v5.4s, #0x0
-	WORD $0x4f000406 // movi v6.4s, #0x0
-	WORD $0x4f000407 // movi v7.4s, #0x0
-	SUBS $4, R17
-	BLT rest
-loop:
-	FMOVQ 0(R5), F8
-	FMOVQ 0(R6), F9
-	FMOVQ 0(R1), F10
-	FMOVQ 16(R1), F11
-	FMOVQ 32(R1), F12
-	FMOVQ 48(R1), F13
-	WORD $0x4f881140 // fmla v0.4s, v10.4s, v8.s[0]
-	WORD $0x4f881161 // fmla v1.4s, v11.4s, v8.s[0]
-	WORD $0x4f881182 // fmla v2.4s, v12.4s, v8.s[0]
-	WORD $0x4f8811a3 // fmla v3.4s, v13.4s, v8.s[0]
-	WORD $0x4f891144 // fmla v4.4s, v10.4s, v9.s[0]
-	WORD $0x4f891165 // fmla v5.4s, v11.4s, v9.s[0]
-	WORD $0x4f891186 // fmla v6.4s, v12.4s, v9.s[0]
-	WORD $0x4f8911a7 // fmla v7.4s, v13.4s, v9.s[0]
-	FMOVQ 64(R1), F10
-	FMOVQ 80(R1), F11
-	FMOVQ 96(R1), F12
-	FMOVQ 112(R1), F13
-	WORD $0x4fa81140 // fmla v0.4s, v10.4s, v8.s[1]
-	WORD $0x4fa81161 // fmla v1.4s, v11.4s, v8.s[1]
-	WORD $0x4fa81182 // fmla v2.4s, v12.4s, v8.s[1]
-	WORD $0x4fa811a3 // fmla v3.4s, v13.4s, v8.s[1]
-	WORD $0x4fa91144 // fmla v4.4s, v10.4s, v9.s[1]
-	WORD $0x4fa91165 // fmla v5.4s, v11.4s, v9.s[1]
-	WORD $0x4fa91186 // fmla v6.4s, v12.4s, v9.s[1]
-	WORD $0x4fa911a7 // fmla v7.4s, v13.4s, v9.s[1]
-	FMOVQ 128(R1), F10
-	FMOVQ 144(R1), F11
-	FMOVQ 160(R1), F12
-	FMOVQ 176(R1), F13
-	WORD $0x4f881940 // fmla v0.4s, v10.4s, v8.s[2]
-	WORD $0x4f881961 // fmla v1.4s, v11.4s, v8.s[2]
-	WORD $0x4f881982 // fmla v2.4s, v12.4s, v8.s[2]
-	WORD $0x4f8819a3 // fmla v3.4s, v13.4s, v8.s[2]
-	WORD $0x4f891944 // fmla v4.4s, v10.4s, v9.s[2]
-	WORD $0x4f891965 // fmla v5.4s, v11.4s, v9.s[2]
-	WORD $0x4f891986 // fmla v6.4s, v12.4s, v9.s[2]
-	WORD $0x4f8919a7 // fmla v7.4s, v13.4s, v9.s[2]
-	FMOVQ 192(R1), F10
-	FMOVQ 208(R1), F11
-	FMOVQ 224(R1), F12
-	FMOVQ 240(R1), F13
-	WORD $0x4fa81940 // fmla v0.4s, v10.4s, v8.s[3]
-	WORD $0x4fa81961 // fmla v1.4s, v11.4s, v8.s[3]
-	WORD $0x4fa81982 // fmla v2.4s, v12.4s, v8.s[3]
-	WORD $0x4fa819a3 // fmla v3.4s, v13.4s, v8.s[3]
-	WORD $0x4fa91944 // fmla v4.4s, v10.4s, v9.s[3]
-	WORD $0x4fa91965 // fmla v5.4s, v11.4s, v9.s[3]
-	WORD $0x4fa91986 // fmla v6.4s, v12.4s, v9.s[3]
-	WORD $0x4fa919a7 // fmla v7.4s, v13.4s, v9.s[3]
-	ADD $256, R1
-	ADD $16, R5
-	ADD $16, R6
-	SUBS $4, R17
-	BGE loop
-rest:
-	ADDS $4, R17
-	BEQ done
-single:
-	FMOVS (R5), F8
-	FMOVS (R6), F9
-	FMOVQ 0(R1), F10
-	FMOVQ 16(R1), F11
-	FMOVQ 32(R1), F12
-	FMOVQ 48(R1), F13
-	WORD $0x4f881140 // fmla v0.4s, v10.4s, v8.s[0]
-	WORD $0x4f881161 // fmla v1.4s, v11.4s, v8.s[0]
-	WORD $0x4f881182 // fmla v2.4s, v12.4s, v8.s[0]
-	WORD $0x4f8811a3 // fmla v3.4s, v13.4s, v8.s[0]
-	WORD $0x4f891144 // fmla v4.4s, v10.4s, v9.s[0]
-	WORD $0x4f891165 // fmla v5.4s, v11.4s, v9.s[0]
-	WORD $0x4f891186 // fmla v6.4s, v12.4s, v9.s[0]
-	WORD $0x4f8911a7 // fmla v7.4s, v13.4s, v9.s[0]
-	ADD $64, R1
-	ADD $4, R5
-	ADD $4, R6
-	SUBS $1, R17
-	BNE single
-done:
-	MOVD (R0), R19
-	ADD $64, R0, R26
-	VLD1R (R26), [V10.S4]
-	WORD $0x6e2adc00 // fmul v0.4s, v0.4s, v10.4s
-	FMOVQ F0, 0(R19)
-	WORD $0x6e2adc21 // fmul v1.4s, v1.4s, v10.4s
-	FMOVQ F1, 16(R19)
-	WORD $0x6e2adc42 // fmul v2.4s, v2.4s, v10.4s
-	FMOVQ F2, 32(R19)
-	WORD $0x6e2adc63 // fmul v3.4s, v3.4s, v10.4s
-	FMOVQ F3, 48(R19)
-	WORD $0x6e2adc84 // fmul v4.4s, v4.4s, v10.4s
-	FMOVQ F4, 2048(R19)
-	WORD $0x6e2adca5 // fmul v5.4s, v5.4s, v10.4s
-	FMOVQ F5, 2064(R19)
-	WORD $0x6e2adcc6 // fmul v6.4s, v6.4s, v10.4s
-	FMOVQ F6, 2080(R19)
-	WORD $0x6e2adce7 // fmul v7.4s, v7.4s, v10.4s
-	FMOVQ F7, 2096(R19)
-	RET
-
-// func scoresNEONQ1x4(a *scoresArgs)
-TEXT ·scoresNEONQ1x4(SB), NOSPLIT, $0-8
-	MOVD a+0(FP), R0
-	MOVD 8(R0), R5
-	MOVD 48(R0), R23
-	MOVD 16(R0), R1
-	MOVD 24(R0), R2
-	MOVD 32(R0), R3
-	MOVD 40(R0), R4
-	MOVD 56(R0), R17
-	WORD $0x4f000400 // movi v0.4s, #0x0
-	WORD $0x4f000401 // movi v1.4s, #0x0
-	WORD $0x4f000402 // movi v2.4s, #0x0
-	WORD $0x4f000403 // movi v3.4s, #0x0
-	WORD $0x4f000404 // movi v4.4s, #0x0
-	WORD $0x4f000405 // movi v5.4s, #0x0
-	WORD $0x4f000406 // movi v6.4s, #0x0
-	WORD $0x4f000407 // movi v7.4s, #0x0
-	WORD $0x4f000408 // movi v8.4s, #0x0
-	WORD $0x4f000409 // movi v9.4s, #0x0
-	WORD $0x4f00040a // movi v10.4s, #0x0
-	WORD $0x4f00040b // movi v11.4s, #0x0
-	WORD $0x4f00040c // movi v12.4s, #0x0
-	WORD $0x4f00040d // movi v13.4s, #0x0
-	WORD $0x4f00040e // movi v14.4s, #0x0
-	WORD $0x4f00040f // movi v15.4s, #0x0
-	SUBS $4, R17
-	BLT rest
-loop:
-	FMOVQ 0(R5), F16
+	PRFM 0(R9), PLDL1KEEP
+	PRFM 64(R9), PLDL1KEEP
+	PRFM 128(R9), PLDL1KEEP
+	PRFM 192(R9), PLDL1KEEP
+	PRFM 0(R10), PLDL1KEEP
+	PRFM 64(R10), PLDL1KEEP
+	PRFM 128(R10), PLDL1KEEP
+	PRFM 192(R10), PLDL1KEEP
+	PRFM 0(R11), PLDL1KEEP
+	PRFM 64(R11), PLDL1KEEP
+	PRFM 128(R11), PLDL1KEEP
+	PRFM 192(R11), PLDL1KEEP
+	PRFM 0(R12), PLDL1KEEP
+	PRFM 64(R12), PLDL1KEEP
+	PRFM 128(R12), PLDL1KEEP
+	PRFM 192(R12), PLDL1KEEP
 	FMOVQ 0(R1), F17
 	FMOVQ 16(R1), F18
 	FMOVQ 32(R1), F19
@@ -684,6 +274,10 @@ loop:
 	ADD $256, R2
 	ADD $256, R3
 	ADD $256, R4
+	ADD $256, R9
+	ADD $256, R10
+	ADD $256, R11
+	ADD $256, R12
 	ADD $16, R5
 	SUBS $4, R17
 	BGE loop
@@ -733,7 +327,7 @@ single:
 	BNE single
 done:
 	MOVD (R0), R19
-	ADD $64, R0, R26
+	ADD $16, R0, R26
 	VLD1R (R26), [V17.S4]
 	WORD $0x6e31dc00 // fmul v0.4s, v0.4s, v17.4s
 	FMOVQ F0, 0(R19)
@@ -769,62 +363,730 @@ done:
 	FMOVQ F15, 240(R19)
 	RET
 
-// func scoresNEONQ1x1(a *scoresArgs)
-TEXT ·scoresNEONQ1x1(SB), NOSPLIT, $0-8
+// func scoresNEONF32Q2x1(a *scoresArgs)
+TEXT ·scoresNEONF32Q2x1(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
-	MOVD 8(R0), R5
-	MOVD 48(R0), R23
-	MOVD 16(R0), R1
-	MOVD 56(R0), R17
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 32(R0), R6
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
 	WORD $0x4f000400 // movi v0.4s, #0x0
 	WORD $0x4f000401 // movi v1.4s, #0x0
 	WORD $0x4f000402 // movi v2.4s, #0x0
 	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	MOVD R24, R17
 	SUBS $4, R17
 	BLT rest
 loop:
-	FMOVQ 0(R5), F4
-	FMOVQ 0(R1), F5
-	FMOVQ 16(R1), F6
-	FMOVQ 32(R1), F7
-	FMOVQ 48(R1), F8
-	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
-	WORD $0x4f8410c1 // fmla v1.4s, v6.4s, v4.s[0]
-	WORD $0x4f8410e2 // fmla v2.4s, v7.4s, v4.s[0]
-	WORD $0x4f841103 // fmla v3.4s, v8.4s, v4.s[0]
-	FMOVQ 64(R1), F5
-	FMOVQ 80(R1), F6
-	FMOVQ 96(R1), F7
-	FMOVQ 112(R1), F8
-	WORD $0x4fa410a0 // fmla v0.4s, v5.4s, v4.s[1]
-	WORD $0x4fa410c1 // fmla v1.4s, v6.4s, v4.s[1]
-	WORD $0x4fa410e2 // fmla v2.4s, v7.4s, v4.s[1]
-	WORD $0x4fa41103 // fmla v3.4s, v8.4s, v4.s[1]
-	FMOVQ 128(R1), F5
-	FMOVQ 144(R1), F6
-	FMOVQ 160(R1), F7
-	FMOVQ 176(R1), F8
-	WORD $0x4f8418a0 // fmla v0.4s, v5.4s, v4.s[2]
-	WORD $0x4f8418c1 // fmla v1.4s, v6.4s, v4.s[2]
-	WORD $0x4f8418e2 // fmla v2.4s, v7.4s, v4.s[2]
-	WORD $0x4f841903 // fmla v3.4s, v8.4s, v4.s[2]
-	FMOVQ 192(R1), F5
-	FMOVQ 208(R1), F6
-	FMOVQ 224(R1), F7
-	FMOVQ 240(R1), F8
-	WORD $0x4fa418a0 // fmla v0.4s, v5.4s, v4.s[3]
-	WORD $0x4fa418c1 // fmla v1.4s, v6.4s, v4.s[3]
-	WORD $0x4fa418e2 // fmla v2.4s, v7.4s, v4.s[3]
-	WORD $0x4fa41903 // fmla v3.4s, v8.4s, v4.s[3]
+	FMOVQ 0(R5), F8
+	FMOVQ 0(R6), F9
+	PRFM 0(R9), PLDL1KEEP
+	PRFM 64(R9), PLDL1KEEP
+	PRFM 128(R9), PLDL1KEEP
+	PRFM 192(R9), PLDL1KEEP
+	FMOVQ 0(R1), F10
+	FMOVQ 16(R1), F11
+	FMOVQ 32(R1), F12
+	FMOVQ 48(R1), F13
+	WORD $0x4f881140 // fmla v0.4s, v10.4s, v8.s[0]
+	WORD $0x4f881161 // fmla v1.4s, v11.4s, v8.s[0]
+	WORD $0x4f881182 // fmla v2.4s, v12.4s, v8.s[0]
+	WORD $0x4f8811a3 // fmla v3.4s, v13.4s, v8.s[0]
+	WORD $0x4f891144 // fmla v4.4s, v10.4s, v9.s[0]
+	WORD $0x4f891165 // fmla v5.4s, v11.4s, v9.s[0]
+	WORD $0x4f891186 // fmla v6.4s, v12.4s, v9.s[0]
+	WORD $0x4f8911a7 // fmla v7.4s, v13.4s, v9.s[0]
+	FMOVQ 64(R1), F10
+	FMOVQ 80(R1), F11
+	FMOVQ 96(R1), F12
+	FMOVQ 112(R1), F13
+	WORD $0x4fa81140 // fmla v0.4s, v10.4s, v8.s[1]
+	WORD $0x4fa81161 // fmla v1.4s, v11.4s, v8.s[1]
+	WORD $0x4fa81182 // fmla v2.4s, v12.4s, v8.s[1]
+	WORD $0x4fa811a3 // fmla v3.4s, v13.4s, v8.s[1]
+	WORD $0x4fa91144 // fmla v4.4s, v10.4s, v9.s[1]
+	WORD $0x4fa91165 // fmla v5.4s, v11.4s, v9.s[1]
+	WORD $0x4fa91186 // fmla v6.4s, v12.4s, v9.s[1]
+	WORD $0x4fa911a7 // fmla v7.4s, v13.4s, v9.s[1]
+	FMOVQ 128(R1), F10
+	FMOVQ 144(R1), F11
+	FMOVQ 160(R1), F12
+	FMOVQ 176(R1), F13
+	WORD $0x4f881940 // fmla v0.4s, v10.4s, v8.s[2]
+	WORD $0x4f881961 // fmla v1.4s, v11.4s, v8.s[2]
+	WORD $0x4f881982 // fmla v2.4s, v12.4s, v8.s[2]
+	WORD $0x4f8819a3 // fmla v3.4s, v13.4s, v8.s[2]
+	WORD $0x4f891944 // fmla v4.4s, v10.4s, v9.s[2]
+	WORD $0x4f891965 // fmla v5.4s, v11.4s, v9.s[2]
+	WORD $0x4f891986 // fmla v6.4s, v12.4s, v9.s[2]
+	WORD $0x4f8919a7 // fmla v7.4s, v13.4s, v9.s[2]
+	FMOVQ 192(R1), F10
+	FMOVQ 208(R1), F11
+	FMOVQ 224(R1), F12
+	FMOVQ 240(R1), F13
+	WORD $0x4fa81940 // fmla v0.4s, v10.4s, v8.s[3]
+	WORD $0x4fa81961 // fmla v1.4s, v11.4s, v8.s[3]
+	WORD $0x4fa81982 // fmla v2.4s, v12.4s, v8.s[3]
+	WORD $0x4fa819a3 // fmla v3.4s, v13.4s, v8.s[3]
+	WORD $0x4fa91944 // fmla v4.4s, v10.4s, v9.s[3]
+	WORD $0x4fa91965 // fmla v5.4s, v11.4s, v9.s[3]
+	WORD $0x4fa91986 // fmla v6.4s, v12.4s, v9.s[3]
+	WORD $0x4fa919a7 // fmla v7.4s, v13.4s, v9.s[3]
 	ADD $256, R1
+	ADD $256, R9
 	ADD $16, R5
+	ADD $16, R6
 	SUBS $4, R17
 	BGE loop
 rest:
 	ADDS $4, R17
 	BEQ done
 single:
-	FMOVS (R5), F4
+	FMOVS (R5), F8
+	FMOVS (R6), F9
+	FMOVQ 0(R1), F10
+	FMOVQ 16(R1), F11
+	FMOVQ 32(R1), F12
+	FMOVQ 48(R1), F13
+	WORD $0x4f881140 // fmla v0.4s, v10.4s, v8.s[0]
+	WORD $0x4f881161 // fmla v1.4s, v11.4s, v8.s[0]
+	WORD $0x4f881182 // fmla v2.4s, v12.4s, v8.s[0]
+	WORD $0x4f8811a3 // fmla v3.4s, v13.4s, v8.s[0]
+	WORD $0x4f891144 // fmla v4.4s, v10.4s, v9.s[0]
+	WORD $0x4f891165 // fmla v5.4s, v11.4s, v9.s[0]
+	WORD $0x4f891186 // fmla v6.4s, v12.4s, v9.s[0]
+	WORD $0x4f8911a7 // fmla v7.4s, v13.4s, v9.s[0]
+	ADD $64, R1
+	ADD $4, R5
+	ADD $4, R6
+	SUBS $1, R17
+	BNE single
+done:
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V10.S4]
+	WORD $0x6e2adc00 // fmul v0.4s, v0.4s, v10.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e2adc21 // fmul v1.4s, v1.4s, v10.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e2adc42 // fmul v2.4s, v2.4s, v10.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e2adc63 // fmul v3.4s, v3.4s, v10.4s
+	FMOVQ F3, 48(R19)
+	WORD $0x6e2adc84 // fmul v4.4s, v4.4s, v10.4s
+	FMOVQ F4, 2048(R19)
+	WORD $0x6e2adca5 // fmul v5.4s, v5.4s, v10.4s
+	FMOVQ F5, 2064(R19)
+	WORD $0x6e2adcc6 // fmul v6.4s, v6.4s, v10.4s
+	FMOVQ F6, 2080(R19)
+	WORD $0x6e2adce7 // fmul v7.4s, v7.4s, v10.4s
+	FMOVQ F7, 2096(R19)
+	RET
+
+// func scoresNEONF32Q2x2(a *scoresArgs)
+TEXT ·scoresNEONF32Q2x2(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 32(R0), R6
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	MOVD 64(R0), R2
+	MOVD 128(R0), R10
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	WORD $0x4f000409 // movi v9.4s, #0x0
+	WORD $0x4f00040a // movi v10.4s, #0x0
+	WORD $0x4f00040b // movi v11.4s, #0x0
+	WORD $0x4f00040c // movi v12.4s, #0x0
+	WORD $0x4f00040d // movi v13.4s, #0x0
+	WORD $0x4f00040e // movi v14.4s, #0x0
+	WORD $0x4f00040f // movi v15.4s, #0x0
+	MOVD R24, R17
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F16
+	FMOVQ 0(R6), F17
+	PRFM 0(R9), PLDL1KEEP
+	PRFM 64(R9), PLDL1KEEP
+	PRFM 128(R9), PLDL1KEEP
+	PRFM 192(R9), PLDL1KEEP
+	PRFM 0(R10), PLDL1KEEP
+	PRFM 64(R10), PLDL1KEEP
+	PRFM 128(R10), PLDL1KEEP
+	PRFM 192(R10), PLDL1KEEP
+	FMOVQ 0(R1), F18
+	FMOVQ 16(R1), F19
+	FMOVQ 32(R1), F20
+	FMOVQ 48(R1), F21
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
+	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
+	FMOVQ 0(R2), F18
+	FMOVQ 16(R2), F19
+	FMOVQ 32(R2), F20
+	FMOVQ 48(R2), F21
+	WORD $0x4f901244 // fmla v4.4s, v18.4s, v16.s[0]
+	WORD $0x4f901265 // fmla v5.4s, v19.4s, v16.s[0]
+	WORD $0x4f901286 // fmla v6.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a7 // fmla v7.4s, v21.4s, v16.s[0]
+	WORD $0x4f91124c // fmla v12.4s, v18.4s, v17.s[0]
+	WORD $0x4f91126d // fmla v13.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128e // fmla v14.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112af // fmla v15.4s, v21.4s, v17.s[0]
+	FMOVQ 64(R1), F18
+	FMOVQ 80(R1), F19
+	FMOVQ 96(R1), F20
+	FMOVQ 112(R1), F21
+	WORD $0x4fb01240 // fmla v0.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01261 // fmla v1.4s, v19.4s, v16.s[1]
+	WORD $0x4fb01282 // fmla v2.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012a3 // fmla v3.4s, v21.4s, v16.s[1]
+	WORD $0x4fb11248 // fmla v8.4s, v18.4s, v17.s[1]
+	WORD $0x4fb11269 // fmla v9.4s, v19.4s, v17.s[1]
+	WORD $0x4fb1128a // fmla v10.4s, v20.4s, v17.s[1]
+	WORD $0x4fb112ab // fmla v11.4s, v21.4s, v17.s[1]
+	FMOVQ 64(R2), F18
+	FMOVQ 80(R2), F19
+	FMOVQ 96(R2), F20
+	FMOVQ 112(R2), F21
+	WORD $0x4fb01244 // fmla v4.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01265 // fmla v5.4s, v19.4s, v16.s[1]
+	WORD $0x4fb01286 // fmla v6.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012a7 // fmla v7.4s, v21.4s, v16.s[1]
+	WORD $0x4fb1124c // fmla v12.4s, v18.4s, v17.s[1]
+	WORD $0x4fb1126d // fmla v13.4s, v19.4s, v17.s[1]
+	WORD $0x4fb1128e // fmla v14.4s, v20.4s, v17.s[1]
+	WORD $0x4fb112af // fmla v15.4s, v21.4s, v17.s[1]
+	FMOVQ 128(R1), F18
+	FMOVQ 144(R1), F19
+	FMOVQ 160(R1), F20
+	FMOVQ 176(R1), F21
+	WORD $0x4f901a40 // fmla v0.4s, v18.4s, v16.s[2]
+	WORD $0x4f901a61 // fmla v1.4s, v19.4s, v16.s[2]
+	WORD $0x4f901a82 // fmla v2.4s, v20.4s, v16.s[2]
+	WORD $0x4f901aa3 // fmla v3.4s, v21.4s, v16.s[2]
+	WORD $0x4f911a48 // fmla v8.4s, v18.4s, v17.s[2]
+	WORD $0x4f911a69 // fmla v9.4s, v19.4s, v17.s[2]
+	WORD $0x4f911a8a // fmla v10.4s, v20.4s, v17.s[2]
+	WORD $0x4f911aab // fmla v11.4s, v21.4s, v17.s[2]
+	FMOVQ 128(R2), F18
+	FMOVQ 144(R2), F19
+	FMOVQ 160(R2), F20
+	FMOVQ 176(R2), F21
+	WORD $0x4f901a44 // fmla v4.4s, v18.4s, v16.s[2]
+	WORD $0x4f901a65 // fmla v5.4s, v19.4s, v16.s[2]
+	WORD $0x4f901a86 // fmla v6.4s, v20.4s, v16.s[2]
+	WORD $0x4f901aa7 // fmla v7.4s, v21.4s, v16.s[2]
+	WORD $0x4f911a4c // fmla v12.4s, v18.4s, v17.s[2]
+	WORD $0x4f911a6d // fmla v13.4s, v19.4s, v17.s[2]
+	WORD $0x4f911a8e // fmla v14.4s, v20.4s, v17.s[2]
+	WORD $0x4f911aaf // fmla v15.4s, v21.4s, v17.s[2]
+	FMOVQ 192(R1), F18
+	FMOVQ 208(R1), F19
+	FMOVQ 224(R1), F20
+	FMOVQ 240(R1), F21
+	WORD $0x4fb01a40 // fmla v0.4s, v18.4s, v16.s[3]
+	WORD $0x4fb01a61 // fmla v1.4s, v19.4s, v16.s[3]
+	WORD $0x4fb01a82 // fmla v2.4s, v20.4s, v16.s[3]
+	WORD $0x4fb01aa3 // fmla v3.4s, v21.4s, v16.s[3]
+	WORD $0x4fb11a48 // fmla v8.4s, v18.4s, v17.s[3]
+	WORD $0x4fb11a69 // fmla v9.4s, v19.4s, v17.s[3]
+	WORD $0x4fb11a8a // fmla v10.4s, v20.4s, v17.s[3]
+	WORD $0x4fb11aab // fmla v11.4s, v21.4s, v17.s[3]
+	FMOVQ 192(R2), F18
+	FMOVQ 208(R2), F19
+	FMOVQ 224(R2), F20
+	FMOVQ 240(R2), F21
+	WORD $0x4fb01a44 // fmla v4.4s, v18.4s, v16.s[3]
+	WORD $0x4fb01a65 // fmla v5.4s, v19.4s, v16.s[3]
+	WORD $0x4fb01a86 // fmla v6.4s, v20.4s, v16.s[3]
+	WORD $0x4fb01aa7 // fmla v7.4s, v21.4s, v16.s[3]
+	WORD $0x4fb11a4c // fmla v12.4s, v18.4s, v17.s[3]
+	WORD $0x4fb11a6d // fmla v13.4s, v19.4s, v17.s[3]
+	WORD $0x4fb11a8e // fmla v14.4s, v20.4s, v17.s[3]
+	WORD $0x4fb11aaf // fmla v15.4s, v21.4s, v17.s[3]
+	ADD $256, R1
+	ADD $256, R2
+	ADD $256, R9
+	ADD $256, R10
+	ADD $16, R5
+	ADD $16, R6
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F16
+	FMOVS (R6), F17
+	FMOVQ 0(R1), F18
+	FMOVQ 16(R1), F19
+	FMOVQ 32(R1), F20
+	FMOVQ 48(R1), F21
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
+	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
+	FMOVQ 0(R2), F18
+	FMOVQ 16(R2), F19
+	FMOVQ 32(R2), F20
+	FMOVQ 48(R2), F21
+	WORD $0x4f901244 // fmla v4.4s, v18.4s, v16.s[0]
+	WORD $0x4f901265 // fmla v5.4s, v19.4s, v16.s[0]
+	WORD $0x4f901286 // fmla v6.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a7 // fmla v7.4s, v21.4s, v16.s[0]
+	WORD $0x4f91124c // fmla v12.4s, v18.4s, v17.s[0]
+	WORD $0x4f91126d // fmla v13.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128e // fmla v14.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112af // fmla v15.4s, v21.4s, v17.s[0]
+	ADD $64, R1
+	ADD $64, R2
+	ADD $4, R5
+	ADD $4, R6
+	SUBS $1, R17
+	BNE single
+done:
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V18.S4]
+	WORD $0x6e32dc00 // fmul v0.4s, v0.4s, v18.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e32dc21 // fmul v1.4s, v1.4s, v18.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e32dc42 // fmul v2.4s, v2.4s, v18.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e32dc63 // fmul v3.4s, v3.4s, v18.4s
+	FMOVQ F3, 48(R19)
+	WORD $0x6e32dc84 // fmul v4.4s, v4.4s, v18.4s
+	FMOVQ F4, 64(R19)
+	WORD $0x6e32dca5 // fmul v5.4s, v5.4s, v18.4s
+	FMOVQ F5, 80(R19)
+	WORD $0x6e32dcc6 // fmul v6.4s, v6.4s, v18.4s
+	FMOVQ F6, 96(R19)
+	WORD $0x6e32dce7 // fmul v7.4s, v7.4s, v18.4s
+	FMOVQ F7, 112(R19)
+	WORD $0x6e32dd08 // fmul v8.4s, v8.4s, v18.4s
+	FMOVQ F8, 2048(R19)
+	WORD $0x6e32dd29 // fmul v9.4s, v9.4s, v18.4s
+	FMOVQ F9, 2064(R19)
+	WORD $0x6e32dd4a // fmul v10.4s, v10.4s, v18.4s
+	FMOVQ F10, 2080(R19)
+	WORD $0x6e32dd6b // fmul v11.4s, v11.4s, v18.4s
+	FMOVQ F11, 2096(R19)
+	WORD $0x6e32dd8c // fmul v12.4s, v12.4s, v18.4s
+	FMOVQ F12, 2112(R19)
+	WORD $0x6e32ddad // fmul v13.4s, v13.4s, v18.4s
+	FMOVQ F13, 2128(R19)
+	WORD $0x6e32ddce // fmul v14.4s, v14.4s, v18.4s
+	FMOVQ F14, 2144(R19)
+	WORD $0x6e32ddef // fmul v15.4s, v15.4s, v18.4s
+	FMOVQ F15, 2160(R19)
+	RET
+
+// func scoresNEONF32Q3x1(a *scoresArgs)
+TEXT ·scoresNEONF32Q3x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	WORD $0x4f000409 // movi v9.4s, #0x0
+	WORD $0x4f00040a // movi v10.4s, #0x0
+	WORD $0x4f00040b // movi v11.4s, #0x0
+	MOVD R24, R17
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F12
+	FMOVQ 0(R6), F13
+	FMOVQ 0(R7), F14
+	PRFM 0(R9), PLDL1KEEP
+	PRFM 64(R9), PLDL1KEEP
+	PRFM 128(R9), PLDL1KEEP
+	PRFM 192(R9), PLDL1KEEP
+	FMOVQ 0(R1), F15
+	FMOVQ 16(R1), F16
+	FMOVQ 32(R1), F17
+	FMOVQ 48(R1), F18
+	WORD $0x4f8c11e0 // fmla v0.4s, v15.4s, v12.s[0]
+	WORD $0x4f8c1201 // fmla v1.4s, v16.4s, v12.s[0]
+	WORD $0x4f8c1222 // fmla v2.4s, v17.4s, v12.s[0]
+	WORD $0x4f8c1243 // fmla v3.4s, v18.4s, v12.s[0]
+	WORD $0x4f8d11e4 // fmla v4.4s, v15.4s, v13.s[0]
+	WORD $0x4f8d1205 // fmla v5.4s, v16.4s, v13.s[0]
+	WORD $0x4f8d1226 // fmla v6.4s, v17.4s, v13.s[0]
+	WORD $0x4f8d1247 // fmla v7.4s, v18.4s, v13.s[0]
+	WORD $0x4f8e11e8 // fmla v8.4s, v15.4s, v14.s[0]
+	WORD $0x4f8e1209 // fmla v9.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e122a // fmla v10.4s, v17.4s, v14.s[0]
+	WORD $0x4f8e124b // fmla v11.4s, v18.4s, v14.s[0]
+	FMOVQ 64(R1), F15
+	FMOVQ 80(R1), F16
+	FMOVQ 96(R1), F17
+	FMOVQ 112(R1), F18
+	WORD $0x4fac11e0 // fmla v0.4s, v15.4s, v12.s[1]
+	WORD $0x4fac1201 // fmla v1.4s, v16.4s, v12.s[1]
+	WORD $0x4fac1222 // fmla v2.4s, v17.4s, v12.s[1]
+	WORD $0x4fac1243 // fmla v3.4s, v18.4s, v12.s[1]
+	WORD $0x4fad11e4 // fmla v4.4s, v15.4s, v13.s[1]
+	WORD $0x4fad1205 // fmla v5.4s, v16.4s, v13.s[1]
+	WORD $0x4fad1226 // fmla v6.4s, v17.4s, v13.s[1]
+	WORD $0x4fad1247 // fmla v7.4s, v18.4s, v13.s[1]
+	WORD $0x4fae11e8 // fmla v8.4s, v15.4s, v14.s[1]
+	WORD $0x4fae1209 // fmla v9.4s, v16.4s, v14.s[1]
+	WORD $0x4fae122a // fmla v10.4s, v17.4s, v14.s[1]
+	WORD $0x4fae124b // fmla v11.4s, v18.4s, v14.s[1]
+	FMOVQ 128(R1), F15
+	FMOVQ 144(R1), F16
+	FMOVQ 160(R1), F17
+	FMOVQ 176(R1), F18
+	WORD $0x4f8c19e0 // fmla v0.4s, v15.4s, v12.s[2]
+	WORD $0x4f8c1a01 // fmla v1.4s, v16.4s, v12.s[2]
+	WORD $0x4f8c1a22 // fmla v2.4s, v17.4s, v12.s[2]
+	WORD $0x4f8c1a43 // fmla v3.4s, v18.4s, v12.s[2]
+	WORD $0x4f8d19e4 // fmla v4.4s, v15.4s, v13.s[2]
+	WORD $0x4f8d1a05 // fmla v5.4s, v16.4s, v13.s[2]
+	WORD $0x4f8d1a26 // fmla v6.4s, v17.4s, v13.s[2]
+	WORD $0x4f8d1a47 // fmla v7.4s, v18.4s, v13.s[2]
+	WORD $0x4f8e19e8 // fmla v8.4s, v15.4s, v14.s[2]
+	WORD $0x4f8e1a09 // fmla v9.4s, v16.4s, v14.s[2]
+	WORD $0x4f8e1a2a // fmla v10.4s, v17.4s, v14.s[2]
+	WORD $0x4f8e1a4b // fmla v11.4s, v18.4s, v14.s[2]
+	FMOVQ 192(R1), F15
+	FMOVQ 208(R1), F16
+	FMOVQ 224(R1), F17
+	FMOVQ 240(R1), F18
+	WORD $0x4fac19e0 // fmla v0.4s, v15.4s, v12.s[3]
+	WORD $0x4fac1a01 // fmla v1.4s, v16.4s, v12.s[3]
+	WORD $0x4fac1a22 // fmla v2.4s, v17.4s, v12.s[3]
+	WORD $0x4fac1a43 // fmla v3.4s, v18.4s, v12.s[3]
+	WORD $0x4fad19e4 // fmla v4.4s, v15.4s, v13.s[3]
+	WORD $0x4fad1a05 // fmla v5.4s, v16.4s, v13.s[3]
+	WORD $0x4fad1a26 // fmla v6.4s, v17.4s, v13.s[3]
+	WORD $0x4fad1a47 // fmla v7.4s, v18.4s, v13.s[3]
+	WORD $0x4fae19e8 // fmla v8.4s, v15.4s, v14.s[3]
+	WORD $0x4fae1a09 // fmla v9.4s, v16.4s, v14.s[3]
+	WORD $0x4fae1a2a // fmla v10.4s, v17.4s, v14.s[3]
+	WORD $0x4fae1a4b // fmla v11.4s, v18.4s, v14.s[3]
+	ADD $256, R1
+	ADD $256, R9
+	ADD $16, R5
+	ADD $16, R6
+	ADD $16, R7
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F12
+	FMOVS (R6), F13
+	FMOVS (R7), F14
+	FMOVQ 0(R1), F15
+	FMOVQ 16(R1), F16
+	FMOVQ 32(R1), F17
+	FMOVQ 48(R1), F18
+	WORD $0x4f8c11e0 // fmla v0.4s, v15.4s, v12.s[0]
+	WORD $0x4f8c1201 // fmla v1.4s, v16.4s, v12.s[0]
+	WORD $0x4f8c1222 // fmla v2.4s, v17.4s, v12.s[0]
+	WORD $0x4f8c1243 // fmla v3.4s, v18.4s, v12.s[0]
+	WORD $0x4f8d11e4 // fmla v4.4s, v15.4s, v13.s[0]
+	WORD $0x4f8d1205 // fmla v5.4s, v16.4s, v13.s[0]
+	WORD $0x4f8d1226 // fmla v6.4s, v17.4s, v13.s[0]
+	WORD $0x4f8d1247 // fmla v7.4s, v18.4s, v13.s[0]
+	WORD $0x4f8e11e8 // fmla v8.4s, v15.4s, v14.s[0]
+	WORD $0x4f8e1209 // fmla v9.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e122a // fmla v10.4s, v17.4s, v14.s[0]
+	WORD $0x4f8e124b // fmla v11.4s, v18.4s, v14.s[0]
+	ADD $64, R1
+	ADD $4, R5
+	ADD $4, R6
+	ADD $4, R7
+	SUBS $1, R17
+	BNE single
+done:
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V15.S4]
+	WORD $0x6e2fdc00 // fmul v0.4s, v0.4s, v15.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e2fdc21 // fmul v1.4s, v1.4s, v15.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e2fdc42 // fmul v2.4s, v2.4s, v15.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e2fdc63 // fmul v3.4s, v3.4s, v15.4s
+	FMOVQ F3, 48(R19)
+	WORD $0x6e2fdc84 // fmul v4.4s, v4.4s, v15.4s
+	FMOVQ F4, 2048(R19)
+	WORD $0x6e2fdca5 // fmul v5.4s, v5.4s, v15.4s
+	FMOVQ F5, 2064(R19)
+	WORD $0x6e2fdcc6 // fmul v6.4s, v6.4s, v15.4s
+	FMOVQ F6, 2080(R19)
+	WORD $0x6e2fdce7 // fmul v7.4s, v7.4s, v15.4s
+	FMOVQ F7, 2096(R19)
+	WORD $0x6e2fdd08 // fmul v8.4s, v8.4s, v15.4s
+	FMOVQ F8, 4096(R19)
+	WORD $0x6e2fdd29 // fmul v9.4s, v9.4s, v15.4s
+	FMOVQ F9, 4112(R19)
+	WORD $0x6e2fdd4a // fmul v10.4s, v10.4s, v15.4s
+	FMOVQ F10, 4128(R19)
+	WORD $0x6e2fdd6b // fmul v11.4s, v11.4s, v15.4s
+	FMOVQ F11, 4144(R19)
+	RET
+
+// func scoresNEONF32Q4x1(a *scoresArgs)
+TEXT ·scoresNEONF32Q4x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MOVD 48(R0), R8
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	WORD $0x4f000409 // movi v9.4s, #0x0
+	WORD $0x4f00040a // movi v10.4s, #0x0
+	WORD $0x4f00040b // movi v11.4s, #0x0
+	WORD $0x4f00040c // movi v12.4s, #0x0
+	WORD $0x4f00040d // movi v13.4s, #0x0
+	WORD $0x4f00040e // movi v14.4s, #0x0
+	WORD $0x4f00040f // movi v15.4s, #0x0
+	MOVD R24, R17
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F16
+	FMOVQ 0(R6), F17
+	FMOVQ 0(R7), F18
+	FMOVQ 0(R8), F19
+	PRFM 0(R9), PLDL1KEEP
+	PRFM 64(R9), PLDL1KEEP
+	PRFM 128(R9), PLDL1KEEP
+	PRFM 192(R9), PLDL1KEEP
+	FMOVQ 0(R1), F20
+	FMOVQ 16(R1), F21
+	FMOVQ 32(R1), F22
+	FMOVQ 48(R1), F23
+	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e3 // fmla v3.4s, v23.4s, v16.s[0]
+	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
+	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
+	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
+	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
+	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
+	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
+	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
+	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
+	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
+	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
+	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
+	FMOVQ 64(R1), F20
+	FMOVQ 80(R1), F21
+	FMOVQ 96(R1), F22
+	FMOVQ 112(R1), F23
+	WORD $0x4fb01280 // fmla v0.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012a1 // fmla v1.4s, v21.4s, v16.s[1]
+	WORD $0x4fb012c2 // fmla v2.4s, v22.4s, v16.s[1]
+	WORD $0x4fb012e3 // fmla v3.4s, v23.4s, v16.s[1]
+	WORD $0x4fb11284 // fmla v4.4s, v20.4s, v17.s[1]
+	WORD $0x4fb112a5 // fmla v5.4s, v21.4s, v17.s[1]
+	WORD $0x4fb112c6 // fmla v6.4s, v22.4s, v17.s[1]
+	WORD $0x4fb112e7 // fmla v7.4s, v23.4s, v17.s[1]
+	WORD $0x4fb21288 // fmla v8.4s, v20.4s, v18.s[1]
+	WORD $0x4fb212a9 // fmla v9.4s, v21.4s, v18.s[1]
+	WORD $0x4fb212ca // fmla v10.4s, v22.4s, v18.s[1]
+	WORD $0x4fb212eb // fmla v11.4s, v23.4s, v18.s[1]
+	WORD $0x4fb3128c // fmla v12.4s, v20.4s, v19.s[1]
+	WORD $0x4fb312ad // fmla v13.4s, v21.4s, v19.s[1]
+	WORD $0x4fb312ce // fmla v14.4s, v22.4s, v19.s[1]
+	WORD $0x4fb312ef // fmla v15.4s, v23.4s, v19.s[1]
+	FMOVQ 128(R1), F20
+	FMOVQ 144(R1), F21
+	FMOVQ 160(R1), F22
+	FMOVQ 176(R1), F23
+	WORD $0x4f901a80 // fmla v0.4s, v20.4s, v16.s[2]
+	WORD $0x4f901aa1 // fmla v1.4s, v21.4s, v16.s[2]
+	WORD $0x4f901ac2 // fmla v2.4s, v22.4s, v16.s[2]
+	WORD $0x4f901ae3 // fmla v3.4s, v23.4s, v16.s[2]
+	WORD $0x4f911a84 // fmla v4.4s, v20.4s, v17.s[2]
+	WORD $0x4f911aa5 // fmla v5.4s, v21.4s, v17.s[2]
+	WORD $0x4f911ac6 // fmla v6.4s, v22.4s, v17.s[2]
+	WORD $0x4f911ae7 // fmla v7.4s, v23.4s, v17.s[2]
+	WORD $0x4f921a88 // fmla v8.4s, v20.4s, v18.s[2]
+	WORD $0x4f921aa9 // fmla v9.4s, v21.4s, v18.s[2]
+	WORD $0x4f921aca // fmla v10.4s, v22.4s, v18.s[2]
+	WORD $0x4f921aeb // fmla v11.4s, v23.4s, v18.s[2]
+	WORD $0x4f931a8c // fmla v12.4s, v20.4s, v19.s[2]
+	WORD $0x4f931aad // fmla v13.4s, v21.4s, v19.s[2]
+	WORD $0x4f931ace // fmla v14.4s, v22.4s, v19.s[2]
+	WORD $0x4f931aef // fmla v15.4s, v23.4s, v19.s[2]
+	FMOVQ 192(R1), F20
+	FMOVQ 208(R1), F21
+	FMOVQ 224(R1), F22
+	FMOVQ 240(R1), F23
+	WORD $0x4fb01a80 // fmla v0.4s, v20.4s, v16.s[3]
+	WORD $0x4fb01aa1 // fmla v1.4s, v21.4s, v16.s[3]
+	WORD $0x4fb01ac2 // fmla v2.4s, v22.4s, v16.s[3]
+	WORD $0x4fb01ae3 // fmla v3.4s, v23.4s, v16.s[3]
+	WORD $0x4fb11a84 // fmla v4.4s, v20.4s, v17.s[3]
+	WORD $0x4fb11aa5 // fmla v5.4s, v21.4s, v17.s[3]
+	WORD $0x4fb11ac6 // fmla v6.4s, v22.4s, v17.s[3]
+	WORD $0x4fb11ae7 // fmla v7.4s, v23.4s, v17.s[3]
+	WORD $0x4fb21a88 // fmla v8.4s, v20.4s, v18.s[3]
+	WORD $0x4fb21aa9 // fmla v9.4s, v21.4s, v18.s[3]
+	WORD $0x4fb21aca // fmla v10.4s, v22.4s, v18.s[3]
+	WORD $0x4fb21aeb // fmla v11.4s, v23.4s, v18.s[3]
+	WORD $0x4fb31a8c // fmla v12.4s, v20.4s, v19.s[3]
+	WORD $0x4fb31aad // fmla v13.4s, v21.4s, v19.s[3]
+	WORD $0x4fb31ace // fmla v14.4s, v22.4s, v19.s[3]
+	WORD $0x4fb31aef // fmla v15.4s, v23.4s, v19.s[3]
+	ADD $256, R1
+	ADD $256, R9
+	ADD $16, R5
+	ADD $16, R6
+	ADD $16, R7
+	ADD $16, R8
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F16
+	FMOVS (R6), F17
+	FMOVS (R7), F18
+	FMOVS (R8), F19
+	FMOVQ 0(R1), F20
+	FMOVQ 16(R1), F21
+	FMOVQ 32(R1), F22
+	FMOVQ 48(R1), F23
+	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e3 // fmla v3.4s, v23.4s, v16.s[0]
+	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
+	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
+	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
+	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
+	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
+	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
+	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
+	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
+	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
+	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
+	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
+	ADD $64, R1
+	ADD $4, R5
+	ADD $4, R6
+	ADD $4, R7
+	ADD $4, R8
+	SUBS $1, R17
+	BNE single
+done:
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V20.S4]
+	WORD $0x6e34dc00 // fmul v0.4s, v0.4s, v20.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e34dc21 // fmul v1.4s, v1.4s, v20.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e34dc42 // fmul v2.4s, v2.4s, v20.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e34dc63 // fmul v3.4s, v3.4s, v20.4s
+	FMOVQ F3, 48(R19)
+	WORD $0x6e34dc84 // fmul v4.4s, v4.4s, v20.4s
+	FMOVQ F4, 2048(R19)
+	WORD $0x6e34dca5 // fmul v5.4s, v5.4s, v20.4s
+	FMOVQ F5, 2064(R19)
+	WORD $0x6e34dcc6 // fmul v6.4s, v6.4s, v20.4s
+	FMOVQ F6, 2080(R19)
+	WORD $0x6e34dce7 // fmul v7.4s, v7.4s, v20.4s
+	FMOVQ F7, 2096(R19)
+	WORD $0x6e34dd08 // fmul v8.4s, v8.4s, v20.4s
+	FMOVQ F8, 4096(R19)
+	WORD $0x6e34dd29 // fmul v9.4s, v9.4s, v20.4s
+	FMOVQ F9, 4112(R19)
+	WORD $0x6e34dd4a // fmul v10.4s, v10.4s, v20.4s
+	FMOVQ F10, 4128(R19)
+	WORD $0x6e34dd6b // fmul v11.4s, v11.4s, v20.4s
+	FMOVQ F11, 4144(R19)
+	WORD $0x6e34dd8c // fmul v12.4s, v12.4s, v20.4s
+	FMOVQ F12, 6144(R19)
+	WORD $0x6e34ddad // fmul v13.4s, v13.4s, v20.4s
+	FMOVQ F13, 6160(R19)
+	WORD $0x6e34ddce // fmul v14.4s, v14.4s, v20.4s
+	FMOVQ F14, 6176(R19)
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	FMOVQ F15, 6192(R19)
+	RET
+
+// func valuesNEONF32Q1x1(a *valuesArgs)
+TEXT ·valuesNEONF32Q1x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 0(R0), R19
+	MOVD 16(R0), R23
+	MOVD 8(R0), R5
+	MOVD 24(R0), R6
+	MOVD 32(R0), R17
+	ADD $40, R0, R7
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
+	FMOVQ 32(R19), F2
+	FMOVQ 48(R19), F3
+group:
+	MOVD (R7), R1
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
+key:
+	PRFM 0(R2), PLDL1KEEP
+	FMOVS 0(R5), F4
 	FMOVQ 0(R1), F5
 	FMOVQ 16(R1), F6
 	FMOVQ 32(R1), F7
@@ -833,26 +1095,326 @@ single:
 	WORD $0x4f8410c1 // fmla v1.4s, v6.4s, v4.s[0]
 	WORD $0x4f8410e2 // fmla v2.4s, v7.4s, v4.s[0]
 	WORD $0x4f841103 // fmla v3.4s, v8.4s, v4.s[0]
-	ADD $64, R1
 	ADD $4, R5
-	SUBS $1, R17
-	BNE single
-done:
-	MOVD (R0), R19
-	ADD $64, R0, R26
-	VLD1R (R26), [V5.S4]
-	WORD $0x6e25dc00 // fmul v0.4s, v0.4s, v5.4s
+	ADD R6, R1
+	ADD R6, R2
+	SUB $1, R8
+	CBNZ R8, key
+	ADD $48, R7
+	SUB $1, R17
+	CBNZ R17, group
 	FMOVQ F0, 0(R19)
-	WORD $0x6e25dc21 // fmul v1.4s, v1.4s, v5.4s
 	FMOVQ F1, 16(R19)
-	WORD $0x6e25dc42 // fmul v2.4s, v2.4s, v5.4s
 	FMOVQ F2, 32(R19)
-	WORD $0x6e25dc63 // fmul v3.4s, v3.4s, v5.4s
 	FMOVQ F3, 48(R19)
 	RET
 
-// func valuesNEONQ4x1(a *valuesArgs)
-TEXT ·valuesNEONQ4x1(SB), NOSPLIT, $0-8
+// func valuesNEONF32Q1x4(a *valuesArgs)
+TEXT ·valuesNEONF32Q1x4(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 0(R0), R19
+	MOVD 16(R0), R23
+	MOVD 8(R0), R5
+	MOVD 24(R0), R6
+	MOVD 32(R0), R17
+	ADD $40, R0, R7
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
+	FMOVQ 32(R19), F2
+	FMOVQ 48(R19), F3
+	FMOVQ 64(R19), F4
+	FMOVQ 80(R19), F5
+	FMOVQ 96(R19), F6
+	FMOVQ 112(R19), F7
+	FMOVQ 128(R19), F8
+	FMOVQ 144(R19), F9
+	FMOVQ 160(R19), F10
+	FMOVQ 176(R19), F11
+	FMOVQ 192(R19), F12
+	FMOVQ 208(R19), F13
+	FMOVQ 224(R19), F14
+	FMOVQ 240(R19), F15
+group:
+	MOVD (R7), R1
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
+key:
+	PRFM 0(R2), PLDL1KEEP
+	PRFM 64(R2), PLDL1KEEP
+	PRFM 128(R2), PLDL1KEEP
+	PRFM 192(R2), PLDL1KEEP
+	FMOVS 0(R5), F16
+	FMOVQ 0(R1), F17
+	FMOVQ 16(R1), F18
+	FMOVQ 32(R1), F19
+	FMOVQ 48(R1), F20
+	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
+	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
+	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
+	WORD $0x4f901283 // fmla v3.4s, v20.4s, v16.s[0]
+	FMOVQ 64(R1), F17
+	FMOVQ 80(R1), F18
+	FMOVQ 96(R1), F19
+	FMOVQ 112(R1), F20
+	WORD $0x4f901224 // fmla v4.4s, v17.4s, v16.s[0]
+	WORD $0x4f901245 // fmla v5.4s, v18.4s, v16.s[0]
+	WORD $0x4f901266 // fmla v6.4s, v19.4s, v16.s[0]
+	WORD $0x4f901287 // fmla v7.4s, v20.4s, v16.s[0]
+	FMOVQ 128(R1), F17
+	FMOVQ 144(R1), F18
+	FMOVQ 160(R1), F19
+	FMOVQ 176(R1), F20
+	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
+	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128b // fmla v11.4s, v20.4s, v16.s[0]
+	FMOVQ 192(R1), F17
+	FMOVQ 208(R1), F18
+	FMOVQ 224(R1), F19
+	FMOVQ 240(R1), F20
+	WORD $0x4f90122c // fmla v12.4s, v17.4s, v16.s[0]
+	WORD $0x4f90124d // fmla v13.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126e // fmla v14.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128f // fmla v15.4s, v20.4s, v16.s[0]
+	ADD $4, R5
+	ADD R6, R1
+	ADD R6, R2
+	SUB $1, R8
+	CBNZ R8, key
+	ADD $48, R7
+	SUB $1, R17
+	CBNZ R17, group
+	FMOVQ F0, 0(R19)
+	FMOVQ F1, 16(R19)
+	FMOVQ F2, 32(R19)
+	FMOVQ F3, 48(R19)
+	FMOVQ F4, 64(R19)
+	FMOVQ F5, 80(R19)
+	FMOVQ F6, 96(R19)
+	FMOVQ F7, 112(R19)
+	FMOVQ F8, 128(R19)
+	FMOVQ F9, 144(R19)
+	FMOVQ F10, 160(R19)
+	FMOVQ F11, 176(R19)
+	FMOVQ F12, 192(R19)
+	FMOVQ F13, 208(R19)
+	FMOVQ F14, 224(R19)
+	FMOVQ F15, 240(R19)
+	RET
+
+// func valuesNEONF32Q2x1(a *valuesArgs)
+TEXT ·valuesNEONF32Q2x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 0(R0), R19
+	MOVD 16(R0), R23
+	ADD R23, R19, R20
+	MOVD 8(R0), R5
+	MOVD 24(R0), R6
+	MOVD 32(R0), R17
+	ADD $40, R0, R7
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
+	FMOVQ 32(R19), F2
+	FMOVQ 48(R19), F3
+	FMOVQ 0(R20), F4
+	FMOVQ 16(R20), F5
+	FMOVQ 32(R20), F6
+	FMOVQ 48(R20), F7
+group:
+	MOVD (R7), R1
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
+key:
+	PRFM 0(R2), PLDL1KEEP
+	FMOVS 0(R5), F8
+	FMOVS 2048(R5), F9
+	FMOVQ 0(R1), F10
+	FMOVQ 16(R1), F11
+	FMOVQ 32(R1), F12
+	FMOVQ 48(R1), F13
+	WORD $0x4f881140 // fmla v0.4s, v10.4s, v8.s[0]
+	WORD $0x4f881161 // fmla v1.4s, v11.4s, v8.s[0]
+	WORD $0x4f881182 // fmla v2.4s, v12.4s, v8.s[0]
+	WORD $0x4f8811a3 // fmla v3.4s, v13.4s, v8.s[0]
+	WORD $0x4f891144 // fmla v4.4s, v10.4s, v9.s[0]
+	WORD $0x4f891165 // fmla v5.4s, v11.4s, v9.s[0]
+	WORD $0x4f891186 // fmla v6.4s, v12.4s, v9.s[0]
+	WORD $0x4f8911a7 // fmla v7.4s, v13.4s, v9.s[0]
+	ADD $4, R5
+	ADD R6, R1
+	ADD R6, R2
+	SUB $1, R8
+	CBNZ R8, key
+	ADD $48, R7
+	SUB $1, R17
+	CBNZ R17, group
+	FMOVQ F0, 0(R19)
+	FMOVQ F1, 16(R19)
+	FMOVQ F2, 32(R19)
+	FMOVQ F3, 48(R19)
+	FMOVQ F4, 0(R20)
+	FMOVQ F5, 16(R20)
+	FMOVQ F6, 32(R20)
+	FMOVQ F7, 48(R20)
+	RET
+
+// func valuesNEONF32Q2x2(a *valuesArgs)
+TEXT ·valuesNEONF32Q2x2(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 0(R0), R19
+	MOVD 16(R0), R23
+	ADD R23, R19, R20
+	MOVD 8(R0), R5
+	MOVD 24(R0), R6
+	MOVD 32(R0), R17
+	ADD $40, R0, R7
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
+	FMOVQ 32(R19), F2
+	FMOVQ 48(R19), F3
+	FMOVQ 64(R19), F4
+	FMOVQ 80(R19), F5
+	FMOVQ 96(R19), F6
+	FMOVQ 112(R19), F7
+	FMOVQ 0(R20), F8
+	FMOVQ 16(R20), F9
+	FMOVQ 32(R20), F10
+	FMOVQ 48(R20), F11
+	FMOVQ 64(R20), F12
+	FMOVQ 80(R20), F13
+	FMOVQ 96(R20), F14
+	FMOVQ 112(R20), F15
+group:
+	MOVD (R7), R1
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
+key:
+	PRFM 0(R2), PLDL1KEEP
+	PRFM 64(R2), PLDL1KEEP
+	FMOVS 0(R5), F16
+	FMOVS 2048(R5), F17
+	FMOVQ 0(R1), F18
+	FMOVQ 16(R1), F19
+	FMOVQ 32(R1), F20
+	FMOVQ 48(R1), F21
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
+	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
+	FMOVQ 64(R1), F18
+	FMOVQ 80(R1), F19
+	FMOVQ 96(R1), F20
+	FMOVQ 112(R1), F21
+	WORD $0x4f901244 // fmla v4.4s, v18.4s, v16.s[0]
+	WORD $0x4f901265 // fmla v5.4s, v19.4s, v16.s[0]
+	WORD $0x4f901286 // fmla v6.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a7 // fmla v7.4s, v21.4s, v16.s[0]
+	WORD $0x4f91124c // fmla v12.4s, v18.4s, v17.s[0]
+	WORD $0x4f91126d // fmla v13.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128e // fmla v14.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112af // fmla v15.4s, v21.4s, v17.s[0]
+	ADD $4, R5
+	ADD R6, R1
+	ADD R6, R2
+	SUB $1, R8
+	CBNZ R8, key
+	ADD $48, R7
+	SUB $1, R17
+	CBNZ R17, group
+	FMOVQ F0, 0(R19)
+	FMOVQ F1, 16(R19)
+	FMOVQ F2, 32(R19)
+	FMOVQ F3, 48(R19)
+	FMOVQ F4, 64(R19)
+	FMOVQ F5, 80(R19)
+	FMOVQ F6, 96(R19)
+	FMOVQ F7, 112(R19)
+	FMOVQ F8, 0(R20)
+	FMOVQ F9, 16(R20)
+	FMOVQ F10, 32(R20)
+	FMOVQ F11, 48(R20)
+	FMOVQ F12, 64(R20)
+	FMOVQ F13, 80(R20)
+	FMOVQ F14, 96(R20)
+	FMOVQ F15, 112(R20)
+	RET
+
+// func valuesNEONF32Q3x1(a *valuesArgs)
+TEXT ·valuesNEONF32Q3x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 0(R0), R19
+	MOVD 16(R0), R23
+	ADD R23, R19, R20
+	ADD R23, R20, R21
+	MOVD 8(R0), R5
+	MOVD 24(R0), R6
+	MOVD 32(R0), R17
+	ADD $40, R0, R7
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
+	FMOVQ 32(R19), F2
+	FMOVQ 48(R19), F3
+	FMOVQ 0(R20), F4
+	FMOVQ 16(R20), F5
+	FMOVQ 32(R20), F6
+	FMOVQ 48(R20), F7
+	FMOVQ 0(R21), F8
+	FMOVQ 16(R21), F9
+	FMOVQ 32(R21), F10
+	FMOVQ 48(R21), F11
+group:
+	MOVD (R7), R1
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
+key:
+	PRFM 0(R2), PLDL1KEEP
+	FMOVS 0(R5), F12
+	FMOVS 2048(R5), F13
+	FMOVS 4096(R5), F14
+	FMOVQ 0(R1), F15
+	FMOVQ 16(R1), F16
+	FMOVQ 32(R1), F17
+	FMOVQ 48(R1), F18
+	WORD $0x4f8c11e0 // fmla v0.4s, v15.4s, v12.s[0]
+	WORD $0x4f8c1201 // fmla v1.4s, v16.4s, v12.s[0]
+	WORD $0x4f8c1222 // fmla v2.4s, v17.4s, v12.s[0]
+	WORD $0x4f8c1243 // fmla v3.4s, v18.4s, v12.s[0]
+	WORD $0x4f8d11e4 // fmla v4.4s, v15.4s, v13.s[0]
+	WORD $0x4f8d1205 // fmla v5.4s, v16.4s, v13.s[0]
+	WORD $0x4f8d1226 // fmla v6.4s, v17.4s, v13.s[0]
+	WORD $0x4f8d1247 // fmla v7.4s, v18.4s, v13.s[0]
+	WORD $0x4f8e11e8 // fmla v8.4s, v15.4s, v14.s[0]
+	WORD $0x4f8e1209 // fmla v9.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e122a // fmla v10.4s, v17.4s, v14.s[0]
+	WORD $0x4f8e124b // fmla v11.4s, v18.4s, v14.s[0]
+	ADD $4, R5
+	ADD R6, R1
+	ADD R6, R2
+	SUB $1, R8
+	CBNZ R8, key
+	ADD $48, R7
+	SUB $1, R17
+	CBNZ R17, group
+	FMOVQ F0, 0(R19)
+	FMOVQ F1, 16(R19)
+	FMOVQ F2, 32(R19)
+	FMOVQ F3, 48(R19)
+	FMOVQ F4, 0(R20)
+	FMOVQ F5, 16(R20)
+	FMOVQ F6, 32(R20)
+	FMOVQ F7, 48(R20)
+	FMOVQ F8, 0(R21)
+	FMOVQ F9, 16(R21)
+	FMOVQ F10, 32(R21)
+	FMOVQ F11, 48(R21)
+	RET
+
+// func valuesNEONF32Q4x1(a *valuesArgs)
+TEXT ·valuesNEONF32Q4x1(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
 	MOVD 0(R0), R19
 	MOVD 16(R0), R23
@@ -881,37 +1443,40 @@ TEXT ·valuesNEONQ4x1(SB), NOSPLIT, $0-8
 	FMOVQ 48(R22), F15
 group:
 	MOVD (R7), R1
-	MOVD 32(R7), R8
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
 key:
+	PRFM 0(R2), PLDL1KEEP
 	FMOVS 0(R5), F16
 	FMOVS 2048(R5), F17
 	FMOVS 4096(R5), F18
 	FMOVS 6144(R5), F19
 	FMOVQ 0(R1), F20
-	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
-	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
-	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
-	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
 	FMOVQ 16(R1), F21
-	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
-	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
-	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
-	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
 	FMOVQ 32(R1), F22
-	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
-	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
-	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
-	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
 	FMOVQ 48(R1), F23
+	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
 	WORD $0x4f9012e3 // fmla v3.4s, v23.4s, v16.s[0]
+	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
+	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
 	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
+	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
+	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
+	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
 	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
+	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
+	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
+	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
 	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
 	ADD $4, R5
 	ADD R6, R1
+	ADD R6, R2
 	SUB $1, R8
 	CBNZ R8, key
-	ADD $8, R7
+	ADD $48, R7
 	SUB $1, R17
 	CBNZ R17, group
 	FMOVQ F0, 0(R19)
@@ -932,8 +1497,1352 @@ key:
 	FMOVQ F15, 48(R22)
 	RET
 
-// func valuesNEONQ2x2(a *valuesArgs)
-TEXT ·valuesNEONQ2x2(SB), NOSPLIT, $0-8
+// func scoresNEONF16Q1x1(a *scoresArgs)
+TEXT ·scoresNEONF16Q1x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	MOVD R24, R17
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F4
+	PRFM 0(R9), PLDL1KEEP
+	PRFM 64(R9), PLDL1KEEP
+	FMOVQ 0(R1), F6
+	WORD $0x0e2178c5 // fcvtl v5.4s, v6.4h
+	WORD $0x4e2178c6 // fcvtl2 v6.4s, v6.8h
+	FMOVQ 16(R1), F8
+	WORD $0x0e217907 // fcvtl v7.4s, v8.4h
+	WORD $0x4e217908 // fcvtl2 v8.4s, v8.8h
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0x4f8410c1 // fmla v1.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410e2 // fmla v2.4s, v7.4s, v4.s[0]
+	WORD $0x4f841103 // fmla v3.4s, v8.4s, v4.s[0]
+	FMOVQ 32(R1), F6
+	WORD $0x0e2178c5 // fcvtl v5.4s, v6.4h
+	WORD $0x4e2178c6 // fcvtl2 v6.4s, v6.8h
+	FMOVQ 48(R1), F8
+	WORD $0x0e217907 // fcvtl v7.4s, v8.4h
+	WORD $0x4e217908 // fcvtl2 v8.4s, v8.8h
+	WORD $0x4fa410a0 // fmla v0.4s, v5.4s, v4.s[1]
+	WORD $0x4fa410c1 // fmla v1.4s, v6.4s, v4.s[1]
+	WORD $0x4fa410e2 // fmla v2.4s, v7.4s, v4.s[1]
+	WORD $0x4fa41103 // fmla v3.4s, v8.4s, v4.s[1]
+	FMOVQ 64(R1), F6
+	WORD $0x0e2178c5 // fcvtl v5.4s, v6.4h
+	WORD $0x4e2178c6 // fcvtl2 v6.4s, v6.8h
+	FMOVQ 80(R1), F8
+	WORD $0x0e217907 // fcvtl v7.4s, v8.4h
+	WORD $0x4e217908 // fcvtl2 v8.4s, v8.8h
+	WORD $0x4f8418a0 // fmla v0.4s, v5.4s, v4.s[2]
+	WORD $0x4f8418c1 // fmla v1.4s, v6.4s, v4.s[2]
+	WORD $0x4f8418e2 // fmla v2.4s, v7.4s, v4.s[2]
+	WORD $0x4f841903 // fmla v3.4s, v8.4s, v4.s[2]
+	FMOVQ 96(R1), F6
+	WORD $0x0e2178c5 // fcvtl v5.4s, v6.4h
+	WORD $0x4e2178c6 // fcvtl2 v6.4s, v6.8h
+	FMOVQ 112(R1), F8
+	WORD $0x0e217907 // fcvtl v7.4s, v8.4h
+	WORD $0x4e217908 // fcvtl2 v8.4s, v8.8h
+	WORD $0x4fa418a0 // fmla v0.4s, v5.4s, v4.s[3]
+	WORD $0x4fa418c1 // fmla v1.4s, v6.4s, v4.s[3]
+	WORD $0x4fa418e2 // fmla v2.4s, v7.4s, v4.s[3]
+	WORD $0x4fa41903 // fmla v3.4s, v8.4s, v4.s[3]
+	ADD $128, R1
+	ADD $128, R9
+	ADD $16, R5
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F4
+	FMOVQ 0(R1), F6
+	WORD $0x0e2178c5 // fcvtl v5.4s, v6.4h
+	WORD $0x4e2178c6 // fcvtl2 v6.4s, v6.8h
+	FMOVQ 16(R1), F8
+	WORD $0x0e217907 // fcvtl v7.4s, v8.4h
+	WORD $0x4e217908 // fcvtl2 v8.4s, v8.8h
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0x4f8410c1 // fmla v1.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410e2 // fmla v2.4s, v7.4s, v4.s[0]
+	WORD $0x4f841103 // fmla v3.4s, v8.4s, v4.s[0]
+	ADD $32, R1
+	ADD $4, R5
+	SUBS $1, R17
+	BNE single
+done:
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V5.S4]
+	WORD $0x6e25dc00 // fmul v0.4s, v0.4s, v5.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e25dc21 // fmul v1.4s, v1.4s, v5.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e25dc42 // fmul v2.4s, v2.4s, v5.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e25dc63 // fmul v3.4s, v3.4s, v5.4s
+	FMOVQ F3, 48(R19)
+	RET
+
+// func scoresNEONF16Q1x4(a *scoresArgs)
+TEXT ·scoresNEONF16Q1x4(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	MOVD 64(R0), R2
+	MOVD 128(R0), R10
+	MOVD 72(R0), R3
+	MOVD 136(R0), R11
+	MOVD 80(R0), R4
+	MOVD 144(R0), R12
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	WORD $0x4f000409 // movi v9.4s, #0x0
+	WORD $0x4f00040a // movi v10.4s, #0x0
+	WORD $0x4f00040b // movi v11.4s, #0x0
+	WORD $0x4f00040c // movi v12.4s, #0x0
+	WORD $0x4f00040d // movi v13.4s, #0x0
+	WORD $0x4f00040e // movi v14.4s, #0x0
+	WORD $0x4f00040f // movi v15.4s, #0x0
+	MOVD R24, R17
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F16
+	PRFM 0(R9), PLDL1KEEP
+	PRFM 64(R9), PLDL1KEEP
+	PRFM 0(R10), PLDL1KEEP
+	PRFM 64(R10), PLDL1KEEP
+	PRFM 0(R11), PLDL1KEEP
+	PRFM 64(R11), PLDL1KEEP
+	PRFM 0(R12), PLDL1KEEP
+	PRFM 64(R12), PLDL1KEEP
+	FMOVQ 0(R1), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 16(R1), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
+	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
+	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
+	WORD $0x4f901283 // fmla v3.4s, v20.4s, v16.s[0]
+	FMOVQ 0(R2), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 16(R2), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4f901224 // fmla v4.4s, v17.4s, v16.s[0]
+	WORD $0x4f901245 // fmla v5.4s, v18.4s, v16.s[0]
+	WORD $0x4f901266 // fmla v6.4s, v19.4s, v16.s[0]
+	WORD $0x4f901287 // fmla v7.4s, v20.4s, v16.s[0]
+	FMOVQ 0(R3), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 16(R3), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
+	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128b // fmla v11.4s, v20.4s, v16.s[0]
+	FMOVQ 0(R4), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 16(R4), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4f90122c // fmla v12.4s, v17.4s, v16.s[0]
+	WORD $0x4f90124d // fmla v13.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126e // fmla v14.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128f // fmla v15.4s, v20.4s, v16.s[0]
+	FMOVQ 32(R1), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 48(R1), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4fb01220 // fmla v0.4s, v17.4s, v16.s[1]
+	WORD $0x4fb01241 // fmla v1.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01262 // fmla v2.4s, v19.4s, v16.s[1]
+	WORD $0x4fb01283 // fmla v3.4s, v20.4s, v16.s[1]
+	FMOVQ 32(R2), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 48(R2), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4fb01224 // fmla v4.4s, v17.4s, v16.s[1]
+	WORD $0x4fb01245 // fmla v5.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01266 // fmla v6.4s, v19.4s, v16.s[1]
+	WORD $0x4fb01287 // fmla v7.4s, v20.4s, v16.s[1]
+	FMOVQ 32(R3), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 48(R3), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4fb01228 // fmla v8.4s, v17.4s, v16.s[1]
+	WORD $0x4fb01249 // fmla v9.4s, v18.4s, v16.s[1]
+	WORD $0x4fb0126a // fmla v10.4s, v19.4s, v16.s[1]
+	WORD $0x4fb0128b // fmla v11.4s, v20.4s, v16.s[1]
+	FMOVQ 32(R4), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 48(R4), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4fb0122c // fmla v12.4s, v17.4s, v16.s[1]
+	WORD $0x4fb0124d // fmla v13.4s, v18.4s, v16.s[1]
+	WORD $0x4fb0126e // fmla v14.4s, v19.4s, v16.s[1]
+	WORD $0x4fb0128f // fmla v15.4s, v20.4s, v16.s[1]
+	FMOVQ 64(R1), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 80(R1), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4f901a20 // fmla v0.4s, v17.4s, v16.s[2]
+	WORD $0x4f901a41 // fmla v1.4s, v18.4s, v16.s[2]
+	WORD $0x4f901a62 // fmla v2.4s, v19.4s, v16.s[2]
+	WORD $0x4f901a83 // fmla v3.4s, v20.4s, v16.s[2]
+	FMOVQ 64(R2), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 80(R2), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4f901a24 // fmla v4.4s, v17.4s, v16.s[2]
+	WORD $0x4f901a45 // fmla v5.4s, v18.4s, v16.s[2]
+	WORD $0x4f901a66 // fmla v6.4s, v19.4s, v16.s[2]
+	WORD $0x4f901a87 // fmla v7.4s, v20.4s, v16.s[2]
+	FMOVQ 64(R3), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 80(R3), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4f901a28 // fmla v8.4s, v17.4s, v16.s[2]
+	WORD $0x4f901a49 // fmla v9.4s, v18.4s, v16.s[2]
+	WORD $0x4f901a6a // fmla v10.4s, v19.4s, v16.s[2]
+	WORD $0x4f901a8b // fmla v11.4s, v20.4s, v16.s[2]
+	FMOVQ 64(R4), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 80(R4), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4f901a2c // fmla v12.4s, v17.4s, v16.s[2]
+	WORD $0x4f901a4d // fmla v13.4s, v18.4s, v16.s[2]
+	WORD $0x4f901a6e // fmla v14.4s, v19.4s, v16.s[2]
+	WORD $0x4f901a8f // fmla v15.4s, v20.4s, v16.s[2]
+	FMOVQ 96(R1), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 112(R1), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4fb01a20 // fmla v0.4s, v17.4s, v16.s[3]
+	WORD $0x4fb01a41 // fmla v1.4s, v18.4s, v16.s[3]
+	WORD $0x4fb01a62 // fmla v2.4s, v19.4s, v16.s[3]
+	WORD $0x4fb01a83 // fmla v3.4s, v20.4s, v16.s[3]
+	FMOVQ 96(R2), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 112(R2), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4fb01a24 // fmla v4.4s, v17.4s, v16.s[3]
+	WORD $0x4fb01a45 // fmla v5.4s, v18.4s, v16.s[3]
+	WORD $0x4fb01a66 // fmla v6.4s, v19.4s, v16.s[3]
+	WORD $0x4fb01a87 // fmla v7.4s, v20.4s, v16.s[3]
+	FMOVQ 96(R3), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 112(R3), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4fb01a28 // fmla v8.4s, v17.4s, v16.s[3]
+	WORD $0x4fb01a49 // fmla v9.4s, v18.4s, v16.s[3]
+	WORD $0x4fb01a6a // fmla v10.4s, v19.4s, v16.s[3]
+	WORD $0x4fb01a8b // fmla v11.4s, v20.4s, v16.s[3]
+	FMOVQ 96(R4), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 112(R4), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4fb01a2c // fmla v12.4s, v17.4s, v16.s[3]
+	WORD $0x4fb01a4d // fmla v13.4s, v18.4s, v16.s[3]
+	WORD $0x4fb01a6e // fmla v14.4s, v19.4s, v16.s[3]
+	WORD $0x4fb01a8f // fmla v15.4s, v20.4s, v16.s[3]
+	ADD $128, R1
+	ADD $128, R2
+	ADD $128, R3
+	ADD $128, R4
+	ADD $128, R9
+	ADD $128, R10
+	ADD $128, R11
+	ADD $128, R12
+	ADD $16, R5
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F16
+	FMOVQ 0(R1), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 16(R1), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
+	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
+	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
+	WORD $0x4f901283 // fmla v3.4s, v20.4s, v16.s[0]
+	FMOVQ 0(R2), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 16(R2), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4f901224 // fmla v4.4s, v17.4s, v16.s[0]
+	WORD $0x4f901245 // fmla v5.4s, v18.4s, v16.s[0]
+	WORD $0x4f901266 // fmla v6.4s, v19.4s, v16.s[0]
+	WORD $0x4f901287 // fmla v7.4s, v20.4s, v16.s[0]
+	FMOVQ 0(R3), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 16(R3), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
+	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128b // fmla v11.4s, v20.4s, v16.s[0]
+	FMOVQ 0(R4), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 16(R4), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4f90122c // fmla v12.4s, v17.4s, v16.s[0]
+	WORD $0x4f90124d // fmla v13.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126e // fmla v14.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128f // fmla v15.4s, v20.4s, v16.s[0]
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R4
+	ADD $4, R5
+	SUBS $1, R17
+	BNE single
+done:
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V17.S4]
+	WORD $0x6e31dc00 // fmul v0.4s, v0.4s, v17.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e31dc21 // fmul v1.4s, v1.4s, v17.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e31dc42 // fmul v2.4s, v2.4s, v17.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e31dc63 // fmul v3.4s, v3.4s, v17.4s
+	FMOVQ F3, 48(R19)
+	WORD $0x6e31dc84 // fmul v4.4s, v4.4s, v17.4s
+	FMOVQ F4, 64(R19)
+	WORD $0x6e31dca5 // fmul v5.4s, v5.4s, v17.4s
+	FMOVQ F5, 80(R19)
+	WORD $0x6e31dcc6 // fmul v6.4s, v6.4s, v17.4s
+	FMOVQ F6, 96(R19)
+	WORD $0x6e31dce7 // fmul v7.4s, v7.4s, v17.4s
+	FMOVQ F7, 112(R19)
+	WORD $0x6e31dd08 // fmul v8.4s, v8.4s, v17.4s
+	FMOVQ F8, 128(R19)
+	WORD $0x6e31dd29 // fmul v9.4s, v9.4s, v17.4s
+	FMOVQ F9, 144(R19)
+	WORD $0x6e31dd4a // fmul v10.4s, v10.4s, v17.4s
+	FMOVQ F10, 160(R19)
+	WORD $0x6e31dd6b // fmul v11.4s, v11.4s, v17.4s
+	FMOVQ F11, 176(R19)
+	WORD $0x6e31dd8c // fmul v12.4s, v12.4s, v17.4s
+	FMOVQ F12, 192(R19)
+	WORD $0x6e31ddad // fmul v13.4s, v13.4s, v17.4s
+	FMOVQ F13, 208(R19)
+	WORD $0x6e31ddce // fmul v14.4s, v14.4s, v17.4s
+	FMOVQ F14, 224(R19)
+	WORD $0x6e31ddef // fmul v15.4s, v15.4s, v17.4s
+	FMOVQ F15, 240(R19)
+	RET
+
+// func scoresNEONF16Q2x1(a *scoresArgs)
+TEXT ·scoresNEONF16Q2x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 32(R0), R6
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	MOVD R24, R17
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F8
+	FMOVQ 0(R6), F9
+	PRFM 0(R9), PLDL1KEEP
+	PRFM 64(R9), PLDL1KEEP
+	FMOVQ 0(R1), F11
+	WORD $0x0e21796a // fcvtl v10.4s, v11.4h
+	WORD $0x4e21796b // fcvtl2 v11.4s, v11.8h
+	FMOVQ 16(R1), F13
+	WORD $0x0e2179ac // fcvtl v12.4s, v13.4h
+	WORD $0x4e2179ad // fcvtl2 v13.4s, v13.8h
+	WORD $0x4f881140 // fmla v0.4s, v10.4s, v8.s[0]
+	WORD $0x4f881161 // fmla v1.4s, v11.4s, v8.s[0]
+	WORD $0x4f881182 // fmla v2.4s, v12.4s, v8.s[0]
+	WORD $0x4f8811a3 // fmla v3.4s, v13.4s, v8.s[0]
+	WORD $0x4f891144 // fmla v4.4s, v10.4s, v9.s[0]
+	WORD $0x4f891165 // fmla v5.4s, v11.4s, v9.s[0]
+	WORD $0x4f891186 // fmla v6.4s, v12.4s, v9.s[0]
+	WORD $0x4f8911a7 // fmla v7.4s, v13.4s, v9.s[0]
+	FMOVQ 32(R1), F11
+	WORD $0x0e21796a // fcvtl v10.4s, v11.4h
+	WORD $0x4e21796b // fcvtl2 v11.4s, v11.8h
+	FMOVQ 48(R1), F13
+	WORD $0x0e2179ac // fcvtl v12.4s, v13.4h
+	WORD $0x4e2179ad // fcvtl2 v13.4s, v13.8h
+	WORD $0x4fa81140 // fmla v0.4s, v10.4s, v8.s[1]
+	WORD $0x4fa81161 // fmla v1.4s, v11.4s, v8.s[1]
+	WORD $0x4fa81182 // fmla v2.4s, v12.4s, v8.s[1]
+	WORD $0x4fa811a3 // fmla v3.4s, v13.4s, v8.s[1]
+	WORD $0x4fa91144 // fmla v4.4s, v10.4s, v9.s[1]
+	WORD $0x4fa91165 // fmla v5.4s, v11.4s, v9.s[1]
+	WORD $0x4fa91186 // fmla v6.4s, v12.4s, v9.s[1]
+	WORD $0x4fa911a7 // fmla v7.4s, v13.4s, v9.s[1]
+	FMOVQ 64(R1), F11
+	WORD $0x0e21796a // fcvtl v10.4s, v11.4h
+	WORD $0x4e21796b // fcvtl2 v11.4s, v11.8h
+	FMOVQ 80(R1), F13
+	WORD $0x0e2179ac // fcvtl v12.4s, v13.4h
+	WORD $0x4e2179ad // fcvtl2 v13.4s, v13.8h
+	WORD $0x4f881940 // fmla v0.4s, v10.4s, v8.s[2]
+	WORD $0x4f881961 // fmla v1.4s, v11.4s, v8.s[2]
+	WORD $0x4f881982 // fmla v2.4s, v12.4s, v8.s[2]
+	WORD $0x4f8819a3 // fmla v3.4s, v13.4s, v8.s[2]
+	WORD $0x4f891944 // fmla v4.4s, v10.4s, v9.s[2]
+	WORD $0x4f891965 // fmla v5.4s, v11.4s, v9.s[2]
+	WORD $0x4f891986 // fmla v6.4s, v12.4s, v9.s[2]
+	WORD $0x4f8919a7 // fmla v7.4s, v13.4s, v9.s[2]
+	FMOVQ 96(R1), F11
+	WORD $0x0e21796a // fcvtl v10.4s, v11.4h
+	WORD $0x4e21796b // fcvtl2 v11.4s, v11.8h
+	FMOVQ 112(R1), F13
+	WORD $0x0e2179ac // fcvtl v12.4s, v13.4h
+	WORD $0x4e2179ad // fcvtl2 v13.4s, v13.8h
+	WORD $0x4fa81940 // fmla v0.4s, v10.4s, v8.s[3]
+	WORD $0x4fa81961 // fmla v1.4s, v11.4s, v8.s[3]
+	WORD $0x4fa81982 // fmla v2.4s, v12.4s, v8.s[3]
+	WORD $0x4fa819a3 // fmla v3.4s, v13.4s, v8.s[3]
+	WORD $0x4fa91944 // fmla v4.4s, v10.4s, v9.s[3]
+	WORD $0x4fa91965 // fmla v5.4s, v11.4s, v9.s[3]
+	WORD $0x4fa91986 // fmla v6.4s, v12.4s, v9.s[3]
+	WORD $0x4fa919a7 // fmla v7.4s, v13.4s, v9.s[3]
+	ADD $128, R1
+	ADD $128, R9
+	ADD $16, R5
+	ADD $16, R6
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F8
+	FMOVS (R6), F9
+	FMOVQ 0(R1), F11
+	WORD $0x0e21796a // fcvtl v10.4s, v11.4h
+	WORD $0x4e21796b // fcvtl2 v11.4s, v11.8h
+	FMOVQ 16(R1), F13
+	WORD $0x0e2179ac // fcvtl v12.4s, v13.4h
+	WORD $0x4e2179ad // fcvtl2 v13.4s, v13.8h
+	WORD $0x4f881140 // fmla v0.4s, v10.4s, v8.s[0]
+	WORD $0x4f881161 // fmla v1.4s, v11.4s, v8.s[0]
+	WORD $0x4f881182 // fmla v2.4s, v12.4s, v8.s[0]
+	WORD $0x4f8811a3 // fmla v3.4s, v13.4s, v8.s[0]
+	WORD $0x4f891144 // fmla v4.4s, v10.4s, v9.s[0]
+	WORD $0x4f891165 // fmla v5.4s, v11.4s, v9.s[0]
+	WORD $0x4f891186 // fmla v6.4s, v12.4s, v9.s[0]
+	WORD $0x4f8911a7 // fmla v7.4s, v13.4s, v9.s[0]
+	ADD $32, R1
+	ADD $4, R5
+	ADD $4, R6
+	SUBS $1, R17
+	BNE single
+done:
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V10.S4]
+	WORD $0x6e2adc00 // fmul v0.4s, v0.4s, v10.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e2adc21 // fmul v1.4s, v1.4s, v10.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e2adc42 // fmul v2.4s, v2.4s, v10.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e2adc63 // fmul v3.4s, v3.4s, v10.4s
+	FMOVQ F3, 48(R19)
+	WORD $0x6e2adc84 // fmul v4.4s, v4.4s, v10.4s
+	FMOVQ F4, 2048(R19)
+	WORD $0x6e2adca5 // fmul v5.4s, v5.4s, v10.4s
+	FMOVQ F5, 2064(R19)
+	WORD $0x6e2adcc6 // fmul v6.4s, v6.4s, v10.4s
+	FMOVQ F6, 2080(R19)
+	WORD $0x6e2adce7 // fmul v7.4s, v7.4s, v10.4s
+	FMOVQ F7, 2096(R19)
+	RET
+
+// func scoresNEONF16Q2x2(a *scoresArgs)
+TEXT ·scoresNEONF16Q2x2(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 32(R0), R6
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	MOVD 64(R0), R2
+	MOVD 128(R0), R10
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	WORD $0x4f000409 // movi v9.4s, #0x0
+	WORD $0x4f00040a // movi v10.4s, #0x0
+	WORD $0x4f00040b // movi v11.4s, #0x0
+	WORD $0x4f00040c // movi v12.4s, #0x0
+	WORD $0x4f00040d // movi v13.4s, #0x0
+	WORD $0x4f00040e // movi v14.4s, #0x0
+	WORD $0x4f00040f // movi v15.4s, #0x0
+	MOVD R24, R17
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F16
+	FMOVQ 0(R6), F17
+	PRFM 0(R9), PLDL1KEEP
+	PRFM 64(R9), PLDL1KEEP
+	PRFM 0(R10), PLDL1KEEP
+	PRFM 64(R10), PLDL1KEEP
+	FMOVQ 0(R1), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	FMOVQ 16(R1), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
+	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
+	FMOVQ 0(R2), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	FMOVQ 16(R2), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x4f901244 // fmla v4.4s, v18.4s, v16.s[0]
+	WORD $0x4f901265 // fmla v5.4s, v19.4s, v16.s[0]
+	WORD $0x4f901286 // fmla v6.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a7 // fmla v7.4s, v21.4s, v16.s[0]
+	WORD $0x4f91124c // fmla v12.4s, v18.4s, v17.s[0]
+	WORD $0x4f91126d // fmla v13.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128e // fmla v14.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112af // fmla v15.4s, v21.4s, v17.s[0]
+	FMOVQ 32(R1), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	FMOVQ 48(R1), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x4fb01240 // fmla v0.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01261 // fmla v1.4s, v19.4s, v16.s[1]
+	WORD $0x4fb01282 // fmla v2.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012a3 // fmla v3.4s, v21.4s, v16.s[1]
+	WORD $0x4fb11248 // fmla v8.4s, v18.4s, v17.s[1]
+	WORD $0x4fb11269 // fmla v9.4s, v19.4s, v17.s[1]
+	WORD $0x4fb1128a // fmla v10.4s, v20.4s, v17.s[1]
+	WORD $0x4fb112ab // fmla v11.4s, v21.4s, v17.s[1]
+	FMOVQ 32(R2), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	FMOVQ 48(R2), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x4fb01244 // fmla v4.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01265 // fmla v5.4s, v19.4s, v16.s[1]
+	WORD $0x4fb01286 // fmla v6.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012a7 // fmla v7.4s, v21.4s, v16.s[1]
+	WORD $0x4fb1124c // fmla v12.4s, v18.4s, v17.s[1]
+	WORD $0x4fb1126d // fmla v13.4s, v19.4s, v17.s[1]
+	WORD $0x4fb1128e // fmla v14.4s, v20.4s, v17.s[1]
+	WORD $0x4fb112af // fmla v15.4s, v21.4s, v17.s[1]
+	FMOVQ 64(R1), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	FMOVQ 80(R1), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x4f901a40 // fmla v0.4s, v18.4s, v16.s[2]
+	WORD $0x4f901a61 // fmla v1.4s, v19.4s, v16.s[2]
+	WORD $0x4f901a82 // fmla v2.4s, v20.4s, v16.s[2]
+	WORD $0x4f901aa3 // fmla v3.4s, v21.4s, v16.s[2]
+	WORD $0x4f911a48 // fmla v8.4s, v18.4s, v17.s[2]
+	WORD $0x4f911a69 // fmla v9.4s, v19.4s, v17.s[2]
+	WORD $0x4f911a8a // fmla v10.4s, v20.4s, v17.s[2]
+	WORD $0x4f911aab // fmla v11.4s, v21.4s, v17.s[2]
+	FMOVQ 64(R2), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	FMOVQ 80(R2), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x4f901a44 // fmla v4.4s, v18.4s, v16.s[2]
+	WORD $0x4f901a65 // fmla v5.4s, v19.4s, v16.s[2]
+	WORD $0x4f901a86 // fmla v6.4s, v20.4s, v16.s[2]
+	WORD $0x4f901aa7 // fmla v7.4s, v21.4s, v16.s[2]
+	WORD $0x4f911a4c // fmla v12.4s, v18.4s, v17.s[2]
+	WORD $0x4f911a6d // fmla v13.4s, v19.4s, v17.s[2]
+	WORD $0x4f911a8e // fmla v14.4s, v20.4s, v17.s[2]
+	WORD $0x4f911aaf // fmla v15.4s, v21.4s, v17.s[2]
+	FMOVQ 96(R1), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	FMOVQ 112(R1), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x4fb01a40 // fmla v0.4s, v18.4s, v16.s[3]
+	WORD $0x4fb01a61 // fmla v1.4s, v19.4s, v16.s[3]
+	WORD $0x4fb01a82 // fmla v2.4s, v20.4s, v16.s[3]
+	WORD $0x4fb01aa3 // fmla v3.4s, v21.4s, v16.s[3]
+	WORD $0x4fb11a48 // fmla v8.4s, v18.4s, v17.s[3]
+	WORD $0x4fb11a69 // fmla v9.4s, v19.4s, v17.s[3]
+	WORD $0x4fb11a8a // fmla v10.4s, v20.4s, v17.s[3]
+	WORD $0x4fb11aab // fmla v11.4s, v21.4s, v17.s[3]
+	FMOVQ 96(R2), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	FMOVQ 112(R2), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x4fb01a44 // fmla v4.4s, v18.4s, v16.s[3]
+	WORD $0x4fb01a65 // fmla v5.4s, v19.4s, v16.s[3]
+	WORD $0x4fb01a86 // fmla v6.4s, v20.4s, v16.s[3]
+	WORD $0x4fb01aa7 // fmla v7.4s, v21.4s, v16.s[3]
+	WORD $0x4fb11a4c // fmla v12.4s, v18.4s, v17.s[3]
+	WORD $0x4fb11a6d // fmla v13.4s, v19.4s, v17.s[3]
+	WORD $0x4fb11a8e // fmla v14.4s, v20.4s, v17.s[3]
+	WORD $0x4fb11aaf // fmla v15.4s, v21.4s, v17.s[3]
+	ADD $128, R1
+	ADD $128, R2
+	ADD $128, R9
+	ADD $128, R10
+	ADD $16, R5
+	ADD $16, R6
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F16
+	FMOVS (R6), F17
+	FMOVQ 0(R1), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	FMOVQ 16(R1), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
+	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
+	FMOVQ 0(R2), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	FMOVQ 16(R2), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x4f901244 // fmla v4.4s, v18.4s, v16.s[0]
+	WORD $0x4f901265 // fmla v5.4s, v19.4s, v16.s[0]
+	WORD $0x4f901286 // fmla v6.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a7 // fmla v7.4s, v21.4s, v16.s[0]
+	WORD $0x4f91124c // fmla v12.4s, v18.4s, v17.s[0]
+	WORD $0x4f91126d // fmla v13.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128e // fmla v14.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112af // fmla v15.4s, v21.4s, v17.s[0]
+	ADD $32, R1
+	ADD $32, R2
+	ADD $4, R5
+	ADD $4, R6
+	SUBS $1, R17
+	BNE single
+done:
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V18.S4]
+	WORD $0x6e32dc00 // fmul v0.4s, v0.4s, v18.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e32dc21 // fmul v1.4s, v1.4s, v18.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e32dc42 // fmul v2.4s, v2.4s, v18.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e32dc63 // fmul v3.4s, v3.4s, v18.4s
+	FMOVQ F3, 48(R19)
+	WORD $0x6e32dc84 // fmul v4.4s, v4.4s, v18.4s
+	FMOVQ F4, 64(R19)
+	WORD $0x6e32dca5 // fmul v5.4s, v5.4s, v18.4s
+	FMOVQ F5, 80(R19)
+	WORD $0x6e32dcc6 // fmul v6.4s, v6.4s, v18.4s
+	FMOVQ F6, 96(R19)
+	WORD $0x6e32dce7 // fmul v7.4s, v7.4s, v18.4s
+	FMOVQ F7, 112(R19)
+	WORD $0x6e32dd08 // fmul v8.4s, v8.4s, v18.4s
+	FMOVQ F8, 2048(R19)
+	WORD $0x6e32dd29 // fmul v9.4s, v9.4s, v18.4s
+	FMOVQ F9, 2064(R19)
+	WORD $0x6e32dd4a // fmul v10.4s, v10.4s, v18.4s
+	FMOVQ F10, 2080(R19)
+	WORD $0x6e32dd6b // fmul v11.4s, v11.4s, v18.4s
+	FMOVQ F11, 2096(R19)
+	WORD $0x6e32dd8c // fmul v12.4s, v12.4s, v18.4s
+	FMOVQ F12, 2112(R19)
+	WORD $0x6e32ddad // fmul v13.4s, v13.4s, v18.4s
+	FMOVQ F13, 2128(R19)
+	WORD $0x6e32ddce // fmul v14.4s, v14.4s, v18.4s
+	FMOVQ F14, 2144(R19)
+	WORD $0x6e32ddef // fmul v15.4s, v15.4s, v18.4s
+	FMOVQ F15, 2160(R19)
+	RET
+
+// func scoresNEONF16Q3x1(a *scoresArgs)
+TEXT ·scoresNEONF16Q3x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	WORD $0x4f000409 // movi v9.4s, #0x0
+	WORD $0x4f00040a // movi v10.4s, #0x0
+	WORD $0x4f00040b // movi v11.4s, #0x0
+	MOVD R24, R17
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F12
+	FMOVQ 0(R6), F13
+	FMOVQ 0(R7), F14
+	PRFM 0(R9), PLDL1KEEP
+	PRFM 64(R9), PLDL1KEEP
+	FMOVQ 0(R1), F16
+	WORD $0x0e217a0f // fcvtl v15.4s, v16.4h
+	WORD $0x4e217a10 // fcvtl2 v16.4s, v16.8h
+	FMOVQ 16(R1), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	WORD $0x4f8c11e0 // fmla v0.4s, v15.4s, v12.s[0]
+	WORD $0x4f8c1201 // fmla v1.4s, v16.4s, v12.s[0]
+	WORD $0x4f8c1222 // fmla v2.4s, v17.4s, v12.s[0]
+	WORD $0x4f8c1243 // fmla v3.4s, v18.4s, v12.s[0]
+	WORD $0x4f8d11e4 // fmla v4.4s, v15.4s, v13.s[0]
+	WORD $0x4f8d1205 // fmla v5.4s, v16.4s, v13.s[0]
+	WORD $0x4f8d1226 // fmla v6.4s, v17.4s, v13.s[0]
+	WORD $0x4f8d1247 // fmla v7.4s, v18.4s, v13.s[0]
+	WORD $0x4f8e11e8 // fmla v8.4s, v15.4s, v14.s[0]
+	WORD $0x4f8e1209 // fmla v9.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e122a // fmla v10.4s, v17.4s, v14.s[0]
+	WORD $0x4f8e124b // fmla v11.4s, v18.4s, v14.s[0]
+	FMOVQ 32(R1), F16
+	WORD $0x0e217a0f // fcvtl v15.4s, v16.4h
+	WORD $0x4e217a10 // fcvtl2 v16.4s, v16.8h
+	FMOVQ 48(R1), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	WORD $0x4fac11e0 // fmla v0.4s, v15.4s, v12.s[1]
+	WORD $0x4fac1201 // fmla v1.4s, v16.4s, v12.s[1]
+	WORD $0x4fac1222 // fmla v2.4s, v17.4s, v12.s[1]
+	WORD $0x4fac1243 // fmla v3.4s, v18.4s, v12.s[1]
+	WORD $0x4fad11e4 // fmla v4.4s, v15.4s, v13.s[1]
+	WORD $0x4fad1205 // fmla v5.4s, v16.4s, v13.s[1]
+	WORD $0x4fad1226 // fmla v6.4s, v17.4s, v13.s[1]
+	WORD $0x4fad1247 // fmla v7.4s, v18.4s, v13.s[1]
+	WORD $0x4fae11e8 // fmla v8.4s, v15.4s, v14.s[1]
+	WORD $0x4fae1209 // fmla v9.4s, v16.4s, v14.s[1]
+	WORD $0x4fae122a // fmla v10.4s, v17.4s, v14.s[1]
+	WORD $0x4fae124b // fmla v11.4s, v18.4s, v14.s[1]
+	FMOVQ 64(R1), F16
+	WORD $0x0e217a0f // fcvtl v15.4s, v16.4h
+	WORD $0x4e217a10 // fcvtl2 v16.4s, v16.8h
+	FMOVQ 80(R1), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	WORD $0x4f8c19e0 // fmla v0.4s, v15.4s, v12.s[2]
+	WORD $0x4f8c1a01 // fmla v1.4s, v16.4s, v12.s[2]
+	WORD $0x4f8c1a22 // fmla v2.4s, v17.4s, v12.s[2]
+	WORD $0x4f8c1a43 // fmla v3.4s, v18.4s, v12.s[2]
+	WORD $0x4f8d19e4 // fmla v4.4s, v15.4s, v13.s[2]
+	WORD $0x4f8d1a05 // fmla v5.4s, v16.4s, v13.s[2]
+	WORD $0x4f8d1a26 // fmla v6.4s, v17.4s, v13.s[2]
+	WORD $0x4f8d1a47 // fmla v7.4s, v18.4s, v13.s[2]
+	WORD $0x4f8e19e8 // fmla v8.4s, v15.4s, v14.s[2]
+	WORD $0x4f8e1a09 // fmla v9.4s, v16.4s, v14.s[2]
+	WORD $0x4f8e1a2a // fmla v10.4s, v17.4s, v14.s[2]
+	WORD $0x4f8e1a4b // fmla v11.4s, v18.4s, v14.s[2]
+	FMOVQ 96(R1), F16
+	WORD $0x0e217a0f // fcvtl v15.4s, v16.4h
+	WORD $0x4e217a10 // fcvtl2 v16.4s, v16.8h
+	FMOVQ 112(R1), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	WORD $0x4fac19e0 // fmla v0.4s, v15.4s, v12.s[3]
+	WORD $0x4fac1a01 // fmla v1.4s, v16.4s, v12.s[3]
+	WORD $0x4fac1a22 // fmla v2.4s, v17.4s, v12.s[3]
+	WORD $0x4fac1a43 // fmla v3.4s, v18.4s, v12.s[3]
+	WORD $0x4fad19e4 // fmla v4.4s, v15.4s, v13.s[3]
+	WORD $0x4fad1a05 // fmla v5.4s, v16.4s, v13.s[3]
+	WORD $0x4fad1a26 // fmla v6.4s, v17.4s, v13.s[3]
+	WORD $0x4fad1a47 // fmla v7.4s, v18.4s, v13.s[3]
+	WORD $0x4fae19e8 // fmla v8.4s, v15.4s, v14.s[3]
+	WORD $0x4fae1a09 // fmla v9.4s, v16.4s, v14.s[3]
+	WORD $0x4fae1a2a // fmla v10.4s, v17.4s, v14.s[3]
+	WORD $0x4fae1a4b // fmla v11.4s, v18.4s, v14.s[3]
+	ADD $128, R1
+	ADD $128, R9
+	ADD $16, R5
+	ADD $16, R6
+	ADD $16, R7
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F12
+	FMOVS (R6), F13
+	FMOVS (R7), F14
+	FMOVQ 0(R1), F16
+	WORD $0x0e217a0f // fcvtl v15.4s, v16.4h
+	WORD $0x4e217a10 // fcvtl2 v16.4s, v16.8h
+	FMOVQ 16(R1), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	WORD $0x4f8c11e0 // fmla v0.4s, v15.4s, v12.s[0]
+	WORD $0x4f8c1201 // fmla v1.4s, v16.4s, v12.s[0]
+	WORD $0x4f8c1222 // fmla v2.4s, v17.4s, v12.s[0]
+	WORD $0x4f8c1243 // fmla v3.4s, v18.4s, v12.s[0]
+	WORD $0x4f8d11e4 // fmla v4.4s, v15.4s, v13.s[0]
+	WORD $0x4f8d1205 // fmla v5.4s, v16.4s, v13.s[0]
+	WORD $0x4f8d1226 // fmla v6.4s, v17.4s, v13.s[0]
+	WORD $0x4f8d1247 // fmla v7.4s, v18.4s, v13.s[0]
+	WORD $0x4f8e11e8 // fmla v8.4s, v15.4s, v14.s[0]
+	WORD $0x4f8e1209 // fmla v9.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e122a // fmla v10.4s, v17.4s, v14.s[0]
+	WORD $0x4f8e124b // fmla v11.4s, v18.4s, v14.s[0]
+	ADD $32, R1
+	ADD $4, R5
+	ADD $4, R6
+	ADD $4, R7
+	SUBS $1, R17
+	BNE single
+done:
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V15.S4]
+	WORD $0x6e2fdc00 // fmul v0.4s, v0.4s, v15.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e2fdc21 // fmul v1.4s, v1.4s, v15.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e2fdc42 // fmul v2.4s, v2.4s, v15.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e2fdc63 // fmul v3.4s, v3.4s, v15.4s
+	FMOVQ F3, 48(R19)
+	WORD $0x6e2fdc84 // fmul v4.4s, v4.4s, v15.4s
+	FMOVQ F4, 2048(R19)
+	WORD $0x6e2fdca5 // fmul v5.4s, v5.4s, v15.4s
+	FMOVQ F5, 2064(R19)
+	WORD $0x6e2fdcc6 // fmul v6.4s, v6.4s, v15.4s
+	FMOVQ F6, 2080(R19)
+	WORD $0x6e2fdce7 // fmul v7.4s, v7.4s, v15.4s
+	FMOVQ F7, 2096(R19)
+	WORD $0x6e2fdd08 // fmul v8.4s, v8.4s, v15.4s
+	FMOVQ F8, 4096(R19)
+	WORD $0x6e2fdd29 // fmul v9.4s, v9.4s, v15.4s
+	FMOVQ F9, 4112(R19)
+	WORD $0x6e2fdd4a // fmul v10.4s, v10.4s, v15.4s
+	FMOVQ F10, 4128(R19)
+	WORD $0x6e2fdd6b // fmul v11.4s, v11.4s, v15.4s
+	FMOVQ F11, 4144(R19)
+	RET
+
+// func scoresNEONF16Q4x1(a *scoresArgs)
+TEXT ·scoresNEONF16Q4x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MOVD 48(R0), R8
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	WORD $0x4f000409 // movi v9.4s, #0x0
+	WORD $0x4f00040a // movi v10.4s, #0x0
+	WORD $0x4f00040b // movi v11.4s, #0x0
+	WORD $0x4f00040c // movi v12.4s, #0x0
+	WORD $0x4f00040d // movi v13.4s, #0x0
+	WORD $0x4f00040e // movi v14.4s, #0x0
+	WORD $0x4f00040f // movi v15.4s, #0x0
+	MOVD R24, R17
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F16
+	FMOVQ 0(R6), F17
+	FMOVQ 0(R7), F18
+	FMOVQ 0(R8), F19
+	PRFM 0(R9), PLDL1KEEP
+	PRFM 64(R9), PLDL1KEEP
+	FMOVQ 0(R1), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ 16(R1), F23
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e3 // fmla v3.4s, v23.4s, v16.s[0]
+	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
+	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
+	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
+	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
+	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
+	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
+	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
+	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
+	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
+	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
+	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
+	FMOVQ 32(R1), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ 48(R1), F23
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	WORD $0x4fb01280 // fmla v0.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012a1 // fmla v1.4s, v21.4s, v16.s[1]
+	WORD $0x4fb012c2 // fmla v2.4s, v22.4s, v16.s[1]
+	WORD $0x4fb012e3 // fmla v3.4s, v23.4s, v16.s[1]
+	WORD $0x4fb11284 // fmla v4.4s, v20.4s, v17.s[1]
+	WORD $0x4fb112a5 // fmla v5.4s, v21.4s, v17.s[1]
+	WORD $0x4fb112c6 // fmla v6.4s, v22.4s, v17.s[1]
+	WORD $0x4fb112e7 // fmla v7.4s, v23.4s, v17.s[1]
+	WORD $0x4fb21288 // fmla v8.4s, v20.4s, v18.s[1]
+	WORD $0x4fb212a9 // fmla v9.4s, v21.4s, v18.s[1]
+	WORD $0x4fb212ca // fmla v10.4s, v22.4s, v18.s[1]
+	WORD $0x4fb212eb // fmla v11.4s, v23.4s, v18.s[1]
+	WORD $0x4fb3128c // fmla v12.4s, v20.4s, v19.s[1]
+	WORD $0x4fb312ad // fmla v13.4s, v21.4s, v19.s[1]
+	WORD $0x4fb312ce // fmla v14.4s, v22.4s, v19.s[1]
+	WORD $0x4fb312ef // fmla v15.4s, v23.4s, v19.s[1]
+	FMOVQ 64(R1), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ 80(R1), F23
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	WORD $0x4f901a80 // fmla v0.4s, v20.4s, v16.s[2]
+	WORD $0x4f901aa1 // fmla v1.4s, v21.4s, v16.s[2]
+	WORD $0x4f901ac2 // fmla v2.4s, v22.4s, v16.s[2]
+	WORD $0x4f901ae3 // fmla v3.4s, v23.4s, v16.s[2]
+	WORD $0x4f911a84 // fmla v4.4s, v20.4s, v17.s[2]
+	WORD $0x4f911aa5 // fmla v5.4s, v21.4s, v17.s[2]
+	WORD $0x4f911ac6 // fmla v6.4s, v22.4s, v17.s[2]
+	WORD $0x4f911ae7 // fmla v7.4s, v23.4s, v17.s[2]
+	WORD $0x4f921a88 // fmla v8.4s, v20.4s, v18.s[2]
+	WORD $0x4f921aa9 // fmla v9.4s, v21.4s, v18.s[2]
+	WORD $0x4f921aca // fmla v10.4s, v22.4s, v18.s[2]
+	WORD $0x4f921aeb // fmla v11.4s, v23.4s, v18.s[2]
+	WORD $0x4f931a8c // fmla v12.4s, v20.4s, v19.s[2]
+	WORD $0x4f931aad // fmla v13.4s, v21.4s, v19.s[2]
+	WORD $0x4f931ace // fmla v14.4s, v22.4s, v19.s[2]
+	WORD $0x4f931aef // fmla v15.4s, v23.4s, v19.s[2]
+	FMOVQ 96(R1), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ 112(R1), F23
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	WORD $0x4fb01a80 // fmla v0.4s, v20.4s, v16.s[3]
+	WORD $0x4fb01aa1 // fmla v1.4s, v21.4s, v16.s[3]
+	WORD $0x4fb01ac2 // fmla v2.4s, v22.4s, v16.s[3]
+	WORD $0x4fb01ae3 // fmla v3.4s, v23.4s, v16.s[3]
+	WORD $0x4fb11a84 // fmla v4.4s, v20.4s, v17.s[3]
+	WORD $0x4fb11aa5 // fmla v5.4s, v21.4s, v17.s[3]
+	WORD $0x4fb11ac6 // fmla v6.4s, v22.4s, v17.s[3]
+	WORD $0x4fb11ae7 // fmla v7.4s, v23.4s, v17.s[3]
+	WORD $0x4fb21a88 // fmla v8.4s, v20.4s, v18.s[3]
+	WORD $0x4fb21aa9 // fmla v9.4s, v21.4s, v18.s[3]
+	WORD $0x4fb21aca // fmla v10.4s, v22.4s, v18.s[3]
+	WORD $0x4fb21aeb // fmla v11.4s, v23.4s, v18.s[3]
+	WORD $0x4fb31a8c // fmla v12.4s, v20.4s, v19.s[3]
+	WORD $0x4fb31aad // fmla v13.4s, v21.4s, v19.s[3]
+	WORD $0x4fb31ace // fmla v14.4s, v22.4s, v19.s[3]
+	WORD $0x4fb31aef // fmla v15.4s, v23.4s, v19.s[3]
+	ADD $128, R1
+	ADD $128, R9
+	ADD $16, R5
+	ADD $16, R6
+	ADD $16, R7
+	ADD $16, R8
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F16
+	FMOVS (R6), F17
+	FMOVS (R7), F18
+	FMOVS (R8), F19
+	FMOVQ 0(R1), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ 16(R1), F23
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e3 // fmla v3.4s, v23.4s, v16.s[0]
+	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
+	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
+	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
+	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
+	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
+	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
+	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
+	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
+	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
+	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
+	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
+	ADD $32, R1
+	ADD $4, R5
+	ADD $4, R6
+	ADD $4, R7
+	ADD $4, R8
+	SUBS $1, R17
+	BNE single
+done:
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V20.S4]
+	WORD $0x6e34dc00 // fmul v0.4s, v0.4s, v20.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e34dc21 // fmul v1.4s, v1.4s, v20.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e34dc42 // fmul v2.4s, v2.4s, v20.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e34dc63 // fmul v3.4s, v3.4s, v20.4s
+	FMOVQ F3, 48(R19)
+	WORD $0x6e34dc84 // fmul v4.4s, v4.4s, v20.4s
+	FMOVQ F4, 2048(R19)
+	WORD $0x6e34dca5 // fmul v5.4s, v5.4s, v20.4s
+	FMOVQ F5, 2064(R19)
+	WORD $0x6e34dcc6 // fmul v6.4s, v6.4s, v20.4s
+	FMOVQ F6, 2080(R19)
+	WORD $0x6e34dce7 // fmul v7.4s, v7.4s, v20.4s
+	FMOVQ F7, 2096(R19)
+	WORD $0x6e34dd08 // fmul v8.4s, v8.4s, v20.4s
+	FMOVQ F8, 4096(R19)
+	WORD $0x6e34dd29 // fmul v9.4s, v9.4s, v20.4s
+	FMOVQ F9, 4112(R19)
+	WORD $0x6e34dd4a // fmul v10.4s, v10.4s, v20.4s
+	FMOVQ F10, 4128(R19)
+	WORD $0x6e34dd6b // fmul v11.4s, v11.4s, v20.4s
+	FMOVQ F11, 4144(R19)
+	WORD $0x6e34dd8c // fmul v12.4s, v12.4s, v20.4s
+	FMOVQ F12, 6144(R19)
+	WORD $0x6e34ddad // fmul v13.4s, v13.4s, v20.4s
+	FMOVQ F13, 6160(R19)
+	WORD $0x6e34ddce // fmul v14.4s, v14.4s, v20.4s
+	FMOVQ F14, 6176(R19)
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	FMOVQ F15, 6192(R19)
+	RET
+
+// func valuesNEONF16Q1x1(a *valuesArgs)
+TEXT ·valuesNEONF16Q1x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 0(R0), R19
+	MOVD 16(R0), R23
+	MOVD 8(R0), R5
+	MOVD 24(R0), R6
+	MOVD 32(R0), R17
+	ADD $40, R0, R7
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
+	FMOVQ 32(R19), F2
+	FMOVQ 48(R19), F3
+group:
+	MOVD (R7), R1
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
+key:
+	PRFM 0(R2), PLDL1KEEP
+	FMOVS 0(R5), F4
+	FMOVQ 0(R1), F6
+	WORD $0x0e2178c5 // fcvtl v5.4s, v6.4h
+	WORD $0x4e2178c6 // fcvtl2 v6.4s, v6.8h
+	FMOVQ 16(R1), F8
+	WORD $0x0e217907 // fcvtl v7.4s, v8.4h
+	WORD $0x4e217908 // fcvtl2 v8.4s, v8.8h
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0x4f8410c1 // fmla v1.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410e2 // fmla v2.4s, v7.4s, v4.s[0]
+	WORD $0x4f841103 // fmla v3.4s, v8.4s, v4.s[0]
+	ADD $4, R5
+	ADD R6, R1
+	ADD R6, R2
+	SUB $1, R8
+	CBNZ R8, key
+	ADD $48, R7
+	SUB $1, R17
+	CBNZ R17, group
+	FMOVQ F0, 0(R19)
+	FMOVQ F1, 16(R19)
+	FMOVQ F2, 32(R19)
+	FMOVQ F3, 48(R19)
+	RET
+
+// func valuesNEONF16Q1x4(a *valuesArgs)
+TEXT ·valuesNEONF16Q1x4(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 0(R0), R19
+	MOVD 16(R0), R23
+	MOVD 8(R0), R5
+	MOVD 24(R0), R6
+	MOVD 32(R0), R17
+	ADD $40, R0, R7
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
+	FMOVQ 32(R19), F2
+	FMOVQ 48(R19), F3
+	FMOVQ 64(R19), F4
+	FMOVQ 80(R19), F5
+	FMOVQ 96(R19), F6
+	FMOVQ 112(R19), F7
+	FMOVQ 128(R19), F8
+	FMOVQ 144(R19), F9
+	FMOVQ 160(R19), F10
+	FMOVQ 176(R19), F11
+	FMOVQ 192(R19), F12
+	FMOVQ 208(R19), F13
+	FMOVQ 224(R19), F14
+	FMOVQ 240(R19), F15
+group:
+	MOVD (R7), R1
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
+key:
+	PRFM 0(R2), PLDL1KEEP
+	PRFM 64(R2), PLDL1KEEP
+	FMOVS 0(R5), F16
+	FMOVQ 0(R1), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 16(R1), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
+	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
+	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
+	WORD $0x4f901283 // fmla v3.4s, v20.4s, v16.s[0]
+	FMOVQ 32(R1), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 48(R1), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4f901224 // fmla v4.4s, v17.4s, v16.s[0]
+	WORD $0x4f901245 // fmla v5.4s, v18.4s, v16.s[0]
+	WORD $0x4f901266 // fmla v6.4s, v19.4s, v16.s[0]
+	WORD $0x4f901287 // fmla v7.4s, v20.4s, v16.s[0]
+	FMOVQ 64(R1), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 80(R1), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
+	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128b // fmla v11.4s, v20.4s, v16.s[0]
+	FMOVQ 96(R1), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 112(R1), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	WORD $0x4f90122c // fmla v12.4s, v17.4s, v16.s[0]
+	WORD $0x4f90124d // fmla v13.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126e // fmla v14.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128f // fmla v15.4s, v20.4s, v16.s[0]
+	ADD $4, R5
+	ADD R6, R1
+	ADD R6, R2
+	SUB $1, R8
+	CBNZ R8, key
+	ADD $48, R7
+	SUB $1, R17
+	CBNZ R17, group
+	FMOVQ F0, 0(R19)
+	FMOVQ F1, 16(R19)
+	FMOVQ F2, 32(R19)
+	FMOVQ F3, 48(R19)
+	FMOVQ F4, 64(R19)
+	FMOVQ F5, 80(R19)
+	FMOVQ F6, 96(R19)
+	FMOVQ F7, 112(R19)
+	FMOVQ F8, 128(R19)
+	FMOVQ F9, 144(R19)
+	FMOVQ F10, 160(R19)
+	FMOVQ F11, 176(R19)
+	FMOVQ F12, 192(R19)
+	FMOVQ F13, 208(R19)
+	FMOVQ F14, 224(R19)
+	FMOVQ F15, 240(R19)
+	RET
+
+// func valuesNEONF16Q2x1(a *valuesArgs)
+TEXT ·valuesNEONF16Q2x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 0(R0), R19
+	MOVD 16(R0), R23
+	ADD R23, R19, R20
+	MOVD 8(R0), R5
+	MOVD 24(R0), R6
+	MOVD 32(R0), R17
+	ADD $40, R0, R7
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
+	FMOVQ 32(R19), F2
+	FMOVQ 48(R19), F3
+	FMOVQ 0(R20), F4
+	FMOVQ 16(R20), F5
+	FMOVQ 32(R20), F6
+	FMOVQ 48(R20), F7
+group:
+	MOVD (R7), R1
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
+key:
+	PRFM 0(R2), PLDL1KEEP
+	FMOVS 0(R5), F8
+	FMOVS 2048(R5), F9
+	FMOVQ 0(R1), F11
+	WORD $0x0e21796a // fcvtl v10.4s, v11.4h
+	WORD $0x4e21796b // fcvtl2 v11.4s, v11.8h
+	FMOVQ 16(R1), F13
+	WORD $0x0e2179ac // fcvtl v12.4s, v13.4h
+	WORD $0x4e2179ad // fcvtl2 v13.4s, v13.8h
+	WORD $0x4f881140 // fmla v0.4s, v10.4s, v8.s[0]
+	WORD $0x4f881161 // fmla v1.4s, v11.4s, v8.s[0]
+	WORD $0x4f881182 // fmla v2.4s, v12.4s, v8.s[0]
+	WORD $0x4f8811a3 // fmla v3.4s, v13.4s, v8.s[0]
+	WORD $0x4f891144 // fmla v4.4s, v10.4s, v9.s[0]
+	WORD $0x4f891165 // fmla v5.4s, v11.4s, v9.s[0]
+	WORD $0x4f891186 // fmla v6.4s, v12.4s, v9.s[0]
+	WORD $0x4f8911a7 // fmla v7.4s, v13.4s, v9.s[0]
+	ADD $4, R5
+	ADD R6, R1
+	ADD R6, R2
+	SUB $1, R8
+	CBNZ R8, key
+	ADD $48, R7
+	SUB $1, R17
+	CBNZ R17, group
+	FMOVQ F0, 0(R19)
+	FMOVQ F1, 16(R19)
+	FMOVQ F2, 32(R19)
+	FMOVQ F3, 48(R19)
+	FMOVQ F4, 0(R20)
+	FMOVQ F5, 16(R20)
+	FMOVQ F6, 32(R20)
+	FMOVQ F7, 48(R20)
+	RET
+
+// func valuesNEONF16Q2x2(a *valuesArgs)
+TEXT ·valuesNEONF16Q2x2(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
 	MOVD 0(R0), R19
 	MOVD 16(R0), R23
@@ -960,39 +2869,46 @@ TEXT ·valuesNEONQ2x2(SB), NOSPLIT, $0-8
 	FMOVQ 112(R20), F15
 group:
 	MOVD (R7), R1
-	MOVD 32(R7), R8
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
 key:
+	PRFM 0(R2), PLDL1KEEP
 	FMOVS 0(R5), F16
 	FMOVS 2048(R5), F17
-	FMOVQ 0(R1), F18
+	FMOVQ 0(R1), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	FMOVQ 16(R1), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
 	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
-	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
-	FMOVQ 16(R1), F19
 	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
-	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
-	FMOVQ 32(R1), F20
 	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
-	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
-	FMOVQ 48(R1), F21
 	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
+	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
 	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
-	FMOVQ 64(R1), F18
+	FMOVQ 32(R1), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	FMOVQ 48(R1), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
 	WORD $0x4f901244 // fmla v4.4s, v18.4s, v16.s[0]
-	WORD $0x4f91124c // fmla v12.4s, v18.4s, v17.s[0]
-	FMOVQ 80(R1), F19
 	WORD $0x4f901265 // fmla v5.4s, v19.4s, v16.s[0]
-	WORD $0x4f91126d // fmla v13.4s, v19.4s, v17.s[0]
-	FMOVQ 96(R1), F20
 	WORD $0x4f901286 // fmla v6.4s, v20.4s, v16.s[0]
-	WORD $0x4f91128e // fmla v14.4s, v20.4s, v17.s[0]
-	FMOVQ 112(R1), F21
 	WORD $0x4f9012a7 // fmla v7.4s, v21.4s, v16.s[0]
+	WORD $0x4f91124c // fmla v12.4s, v18.4s, v17.s[0]
+	WORD $0x4f91126d // fmla v13.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128e // fmla v14.4s, v20.4s, v17.s[0]
 	WORD $0x4f9112af // fmla v15.4s, v21.4s, v17.s[0]
 	ADD $4, R5
 	ADD R6, R1
+	ADD R6, R2
 	SUB $1, R8
 	CBNZ R8, key
-	ADD $8, R7
+	ADD $48, R7
 	SUB $1, R17
 	CBNZ R17, group
 	FMOVQ F0, 0(R19)
@@ -1013,12 +2929,13 @@ key:
 	FMOVQ F15, 112(R20)
 	RET
 
-// func valuesNEONQ2x1(a *valuesArgs)
-TEXT ·valuesNEONQ2x1(SB), NOSPLIT, $0-8
+// func valuesNEONF16Q3x1(a *valuesArgs)
+TEXT ·valuesNEONF16Q3x1(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
 	MOVD 0(R0), R19
 	MOVD 16(R0), R23
 	ADD R23, R19, R20
+	ADD R23, R20, R21
 	MOVD 8(R0), R5
 	MOVD 24(R0), R6
 	MOVD 32(R0), R17
@@ -1031,29 +2948,43 @@ TEXT ·valuesNEONQ2x1(SB), NOSPLIT, $0-8
 	FMOVQ 16(R20), F5
 	FMOVQ 32(R20), F6
 	FMOVQ 48(R20), F7
+	FMOVQ 0(R21), F8
+	FMOVQ 16(R21), F9
+	FMOVQ 32(R21), F10
+	FMOVQ 48(R21), F11
 group:
 	MOVD (R7), R1
-	MOVD 32(R7), R8
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
 key:
-	FMOVS 0(R5), F8
-	FMOVS 2048(R5), F9
-	FMOVQ 0(R1), F10
-	WORD $0x4f881140 // fmla v0.4s, v10.4s, v8.s[0]
-	WORD $0x4f891144 // fmla v4.4s, v10.4s, v9.s[0]
-	FMOVQ 16(R1), F11
-	WORD $0x4f881161 // fmla v1.4s, v11.4s, v8.s[0]
-	WORD $0x4f891165 // fmla v5.4s, v11.4s, v9.s[0]
-	FMOVQ 32(R1), F12
-	WORD $0x4f881182 // fmla v2.4s, v12.4s, v8.s[0]
-	WORD $0x4f891186 // fmla v6.4s, v12.4s, v9.s[0]
-	FMOVQ 48(R1), F13
-	WORD $0x4f8811a3 // fmla v3.4s, v13.4s, v8.s[0]
-	WORD $0x4f8911a7 // fmla v7.4s, v13.4s, v9.s[0]
+	PRFM 0(R2), PLDL1KEEP
+	FMOVS 0(R5), F12
+	FMOVS 2048(R5), F13
+	FMOVS 4096(R5), F14
+	FMOVQ 0(R1), F16
+	WORD $0x0e217a0f // fcvtl v15.4s, v16.4h
+	WORD $0x4e217a10 // fcvtl2 v16.4s, v16.8h
+	FMOVQ 16(R1), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	WORD $0x4f8c11e0 // fmla v0.4s, v15.4s, v12.s[0]
+	WORD $0x4f8c1201 // fmla v1.4s, v16.4s, v12.s[0]
+	WORD $0x4f8c1222 // fmla v2.4s, v17.4s, v12.s[0]
+	WORD $0x4f8c1243 // fmla v3.4s, v18.4s, v12.s[0]
+	WORD $0x4f8d11e4 // fmla v4.4s, v15.4s, v13.s[0]
+	WORD $0x4f8d1205 // fmla v5.4s, v16.4s, v13.s[0]
+	WORD $0x4f8d1226 // fmla v6.4s, v17.4s, v13.s[0]
+	WORD $0x4f8d1247 // fmla v7.4s, v18.4s, v13.s[0]
+	WORD $0x4f8e11e8 // fmla v8.4s, v15.4s, v14.s[0]
+	WORD $0x4f8e1209 // fmla v9.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e122a // fmla v10.4s, v17.4s, v14.s[0]
+	WORD $0x4f8e124b // fmla v11.4s, v18.4s, v14.s[0]
 	ADD $4, R5
 	ADD R6, R1
+	ADD R6, R2
 	SUB $1, R8
 	CBNZ R8, key
-	ADD $8, R7
+	ADD $48, R7
 	SUB $1, R17
 	CBNZ R17, group
 	FMOVQ F0, 0(R19)
@@ -1064,10 +2995,1287 @@ key:
 	FMOVQ F5, 16(R20)
 	FMOVQ F6, 32(R20)
 	FMOVQ F7, 48(R20)
+	FMOVQ F8, 0(R21)
+	FMOVQ F9, 16(R21)
+	FMOVQ F10, 32(R21)
+	FMOVQ F11, 48(R21)
 	RET
 
-// func valuesNEONQ1x4(a *valuesArgs)
-TEXT ·valuesNEONQ1x4(SB), NOSPLIT, $0-8
+// func valuesNEONF16Q4x1(a *valuesArgs)
+TEXT ·valuesNEONF16Q4x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 0(R0), R19
+	MOVD 16(R0), R23
+	ADD R23, R19, R20
+	ADD R23, R20, R21
+	ADD R23, R21, R22
+	MOVD 8(R0), R5
+	MOVD 24(R0), R6
+	MOVD 32(R0), R17
+	ADD $40, R0, R7
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
+	FMOVQ 32(R19), F2
+	FMOVQ 48(R19), F3
+	FMOVQ 0(R20), F4
+	FMOVQ 16(R20), F5
+	FMOVQ 32(R20), F6
+	FMOVQ 48(R20), F7
+	FMOVQ 0(R21), F8
+	FMOVQ 16(R21), F9
+	FMOVQ 32(R21), F10
+	FMOVQ 48(R21), F11
+	FMOVQ 0(R22), F12
+	FMOVQ 16(R22), F13
+	FMOVQ 32(R22), F14
+	FMOVQ 48(R22), F15
+group:
+	MOVD (R7), R1
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
+key:
+	PRFM 0(R2), PLDL1KEEP
+	FMOVS 0(R5), F16
+	FMOVS 2048(R5), F17
+	FMOVS 4096(R5), F18
+	FMOVS 6144(R5), F19
+	FMOVQ 0(R1), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ 16(R1), F23
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e3 // fmla v3.4s, v23.4s, v16.s[0]
+	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
+	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
+	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
+	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
+	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
+	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
+	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
+	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
+	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
+	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
+	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
+	ADD $4, R5
+	ADD R6, R1
+	ADD R6, R2
+	SUB $1, R8
+	CBNZ R8, key
+	ADD $48, R7
+	SUB $1, R17
+	CBNZ R17, group
+	FMOVQ F0, 0(R19)
+	FMOVQ F1, 16(R19)
+	FMOVQ F2, 32(R19)
+	FMOVQ F3, 48(R19)
+	FMOVQ F4, 0(R20)
+	FMOVQ F5, 16(R20)
+	FMOVQ F6, 32(R20)
+	FMOVQ F7, 48(R20)
+	FMOVQ F8, 0(R21)
+	FMOVQ F9, 16(R21)
+	FMOVQ F10, 32(R21)
+	FMOVQ F11, 48(R21)
+	FMOVQ F12, 0(R22)
+	FMOVQ F13, 16(R22)
+	FMOVQ F14, 32(R22)
+	FMOVQ F15, 48(R22)
+	RET
+
+// func scoresNEONBF16Q1x1(a *scoresArgs)
+TEXT ·scoresNEONBF16Q1x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	MOVD R24, R17
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F4
+	PRFM 0(R9), PLDL1KEEP
+	PRFM 64(R9), PLDL1KEEP
+	FMOVQ 0(R1), F6
+	WORD $0x2e6138c5 // shll v5.4s, v6.4h, #16
+	WORD $0x6e6138c6 // shll2 v6.4s, v6.8h, #16
+	FMOVQ 16(R1), F8
+	WORD $0x2e613907 // shll v7.4s, v8.4h, #16
+	WORD $0x6e613908 // shll2 v8.4s, v8.8h, #16
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0x4f8410c1 // fmla v1.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410e2 // fmla v2.4s, v7.4s, v4.s[0]
+	WORD $0x4f841103 // fmla v3.4s, v8.4s, v4.s[0]
+	FMOVQ 32(R1), F6
+	WORD $0x2e6138c5 // shll v5.4s, v6.4h, #16
+	WORD $0x6e6138c6 // shll2 v6.4s, v6.8h, #16
+	FMOVQ 48(R1), F8
+	WORD $0x2e613907 // shll v7.4s, v8.4h, #16
+	WORD $0x6e613908 // shll2 v8.4s, v8.8h, #16
+	WORD $0x4fa410a0 // fmla v0.4s, v5.4s, v4.s[1]
+	WORD $0x4fa410c1 // fmla v1.4s, v6.4s, v4.s[1]
+	WORD $0x4fa410e2 // fmla v2.4s, v7.4s, v4.s[1]
+	WORD $0x4fa41103 // fmla v3.4s, v8.4s, v4.s[1]
+	FMOVQ 64(R1), F6
+	WORD $0x2e6138c5 // shll v5.4s, v6.4h, #16
+	WORD $0x6e6138c6 // shll2 v6.4s, v6.8h, #16
+	FMOVQ 80(R1), F8
+	WORD $0x2e613907 // shll v7.4s, v8.4h, #16
+	WORD $0x6e613908 // shll2 v8.4s, v8.8h, #16
+	WORD $0x4f8418a0 // fmla v0.4s, v5.4s, v4.s[2]
+	WORD $0x4f8418c1 // fmla v1.4s, v6.4s, v4.s[2]
+	WORD $0x4f8418e2 // fmla v2.4s, v7.4s, v4.s[2]
+	WORD $0x4f841903 // fmla v3.4s, v8.4s, v4.s[2]
+	FMOVQ 96(R1), F6
+	WORD $0x2e6138c5 // shll v5.4s, v6.4h, #16
+	WORD $0x6e6138c6 // shll2 v6.4s, v6.8h, #16
+	FMOVQ 112(R1), F8
+	WORD $0x2e613907 // shll v7.4s, v8.4h, #16
+	WORD $0x6e613908 // shll2 v8.4s, v8.8h, #16
+	WORD $0x4fa418a0 // fmla v0.4s, v5.4s, v4.s[3]
+	WORD $0x4fa418c1 // fmla v1.4s, v6.4s, v4.s[3]
+	WORD $0x4fa418e2 // fmla v2.4s, v7.4s, v4.s[3]
+	WORD $0x4fa41903 // fmla v3.4s, v8.4s, v4.s[3]
+	ADD $128, R1
+	ADD $128, R9
+	ADD $16, R5
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F4
+	FMOVQ 0(R1), F6
+	WORD $0x2e6138c5 // shll v5.4s, v6.4h, #16
+	WORD $0x6e6138c6 // shll2 v6.4s, v6.8h, #16
+	FMOVQ 16(R1), F8
+	WORD $0x2e613907 // shll v7.4s, v8.4h, #16
+	WORD $0x6e613908 // shll2 v8.4s, v8.8h, #16
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0x4f8410c1 // fmla v1.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410e2 // fmla v2.4s, v7.4s, v4.s[0]
+	WORD $0x4f841103 // fmla v3.4s, v8.4s, v4.s[0]
+	ADD $32, R1
+	ADD $4, R5
+	SUBS $1, R17
+	BNE single
+done:
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V5.S4]
+	WORD $0x6e25dc00 // fmul v0.4s, v0.4s, v5.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e25dc21 // fmul v1.4s, v1.4s, v5.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e25dc42 // fmul v2.4s, v2.4s, v5.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e25dc63 // fmul v3.4s, v3.4s, v5.4s
+	FMOVQ F3, 48(R19)
+	RET
+
+// func scoresNEONBF16Q1x4(a *scoresArgs)
+TEXT ·scoresNEONBF16Q1x4(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	MOVD 64(R0), R2
+	MOVD 128(R0), R10
+	MOVD 72(R0), R3
+	MOVD 136(R0), R11
+	MOVD 80(R0), R4
+	MOVD 144(R0), R12
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	WORD $0x4f000409 // movi v9.4s, #0x0
+	WORD $0x4f00040a // movi v10.4s, #0x0
+	WORD $0x4f00040b // movi v11.4s, #0x0
+	WORD $0x4f00040c // movi v12.4s, #0x0
+	WORD $0x4f00040d // movi v13.4s, #0x0
+	WORD $0x4f00040e // movi v14.4s, #0x0
+	WORD $0x4f00040f // movi v15.4s, #0x0
+	MOVD R24, R17
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F16
+	PRFM 0(R9), PLDL1KEEP
+	PRFM 64(R9), PLDL1KEEP
+	PRFM 0(R10), PLDL1KEEP
+	PRFM 64(R10), PLDL1KEEP
+	PRFM 0(R11), PLDL1KEEP
+	PRFM 64(R11), PLDL1KEEP
+	PRFM 0(R12), PLDL1KEEP
+	PRFM 64(R12), PLDL1KEEP
+	FMOVQ 0(R1), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 16(R1), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
+	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
+	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
+	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
+	WORD $0x4f901283 // fmla v3.4s, v20.4s, v16.s[0]
+	FMOVQ 0(R2), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 16(R2), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
+	WORD $0x4f901224 // fmla v4.4s, v17.4s, v16.s[0]
+	WORD $0x4f901245 // fmla v5.4s, v18.4s, v16.s[0]
+	WORD $0x4f901266 // fmla v6.4s, v19.4s, v16.s[0]
+	WORD $0x4f901287 // fmla v7.4s, v20.4s, v16.s[0]
+	FMOVQ 0(R3), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 16(R3), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
+	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
+	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128b // fmla v11.4s, v20.4s, v16.s[0]
+	FMOVQ 0(R4), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 16(R4), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
+	WORD $0x4f90122c // fmla v12.4s, v17.4s, v16.s[0]
+	WORD $0x4f90124d // fmla v13.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126e // fmla v14.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128f // fmla v15.4s, v20.4s, v16.s[0]
+	FMOVQ 32(R1), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 48(R1), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
+	WORD $0x4fb01220 // fmla v0.4s, v17.4s, v16.s[1]
+	WORD $0x4fb01241 // fmla v1.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01262 // fmla v2.4s, v19.4s, v16.s[1]
+	WORD $0x4fb01283 // fmla v3.4s, v20.4s, v16.s[1]
+	FMOVQ 32(R2), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 48(R2), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
+	WORD $0x4fb01224 // fmla v4.4s, v17.4s, v16.s[1]
+	WORD $0x4fb01245 // fmla v5.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01266 // fmla v6.4s, v19.4s, v16.s[1]
+	WORD $0x4fb01287 // fmla v7.4s, v20.4s, v16.s[1]
+	FMOVQ 32(R3), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 48(R3), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
+	WORD $0x4fb01228 // fmla v8.4s, v17.4s, v16.s[1]
+	WORD $0x4fb01249 // fmla v9.4s, v18.4s, v16.s[1]
+	WORD $0x4fb0126a // fmla v10.4s, v19.4s, v16.s[1]
+	WORD $0x4fb0128b // fmla v11.4s, v20.4s, v16.s[1]
+	FMOVQ 32(R4), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 48(R4), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
+	WORD $0x4fb0122c // fmla v12.4s, v17.4s, v16.s[1]
+	WORD $0x4fb0124d // fmla v13.4s, v18.4s, v16.s[1]
+	WORD $0x4fb0126e // fmla v14.4s, v19.4s, v16.s[1]
+	WORD $0x4fb0128f // fmla v15.4s, v20.4s, v16.s[1]
+	FMOVQ 64(R1), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 80(R1), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
+	WORD $0x4f901a20 // fmla v0.4s, v17.4s, v16.s[2]
+	WORD $0x4f901a41 // fmla v1.4s, v18.4s, v16.s[2]
+	WORD $0x4f901a62 // fmla v2.4s, v19.4s, v16.s[2]
+	WORD $0x4f901a83 // fmla v3.4s, v20.4s, v16.s[2]
+	FMOVQ 64(R2), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 80(R2), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
+	WORD $0x4f901a24 // fmla v4.4s, v17.4s, v16.s[2]
+	WORD $0x4f901a45 // fmla v5.4s, v18.4s, v16.s[2]
+	WORD $0x4f901a66 // fmla v6.4s, v19.4s, v16.s[2]
+	WORD $0x4f901a87 // fmla v7.4s, v20.4s, v16.s[2]
+	FMOVQ 64(R3), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 80(R3), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
+	WORD $0x4f901a28 // fmla v8.4s, v17.4s, v16.s[2]
+	WORD $0x4f901a49 // fmla v9.4s, v18.4s, v16.s[2]
+	WORD $0x4f901a6a // fmla v10.4s, v19.4s, v16.s[2]
+	WORD $0x4f901a8b // fmla v11.4s, v20.4s, v16.s[2]
+	FMOVQ 64(R4), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 80(R4), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
+	WORD $0x4f901a2c // fmla v12.4s, v17.4s, v16.s[2]
+	WORD $0x4f901a4d // fmla v13.4s, v18.4s, v16.s[2]
+	WORD $0x4f901a6e // fmla v14.4s, v19.4s, v16.s[2]
+	WORD $0x4f901a8f // fmla v15.4s, v20.4s, v16.s[2]
+	FMOVQ 96(R1), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 112(R1), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
+	WORD $0x4fb01a20 // fmla v0.4s, v17.4s, v16.s[3]
+	WORD $0x4fb01a41 // fmla v1.4s, v18.4s, v16.s[3]
+	WORD $0x4fb01a62 // fmla v2.4s, v19.4s, v16.s[3]
+	WORD $0x4fb01a83 // fmla v3.4s, v20.4s, v16.s[3]
+	FMOVQ 96(R2), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 112(R2), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
+	WORD $0x4fb01a24 // fmla v4.4s, v17.4s, v16.s[3]
+	WORD $0x4fb01a45 // fmla v5.4s, v18.4s, v16.s[3]
+	WORD $0x4fb01a66 // fmla v6.4s, v19.4s, v16.s[3]
+	WORD $0x4fb01a87 // fmla v7.4s, v20.4s, v16.s[3]
+	FMOVQ 96(R3), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 112(R3), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
+	WORD $0x4fb01a28 // fmla v8.4s, v17.4s, v16.s[3]
+	WORD $0x4fb01a49 // fmla v9.4s, v18.4s, v16.s[3]
+	WORD $0x4fb01a6a // fmla v10.4s, v19.4s, v16.s[3]
+	WORD $0x4fb01a8b // fmla v11.4s, v20.4s, v16.s[3]
+	FMOVQ 96(R4), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 112(R4), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
+	WORD $0x4fb01a2c // fmla v12.4s, v17.4s, v16.s[3]
+	WORD $0x4fb01a4d // fmla v13.4s, v18.4s, v16.s[3]
+	WORD $0x4fb01a6e // fmla v14.4s, v19.4s, v16.s[3]
+	WORD $0x4fb01a8f // fmla v15.4s, v20.4s, v16.s[3]
+	ADD $128, R1
+	ADD $128, R2
+	ADD $128, R3
+	ADD $128, R4
+	ADD $128, R9
+	ADD $128, R10
+	ADD $128, R11
+	ADD $128, R12
+	ADD $16, R5
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F16
+	FMOVQ 0(R1), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 16(R1), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
+	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
+	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
+	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
+	WORD $0x4f901283 // fmla v3.4s, v20.4s, v16.s[0]
+	FMOVQ 0(R2), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 16(R2), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
+	WORD $0x4f901224 // fmla v4.4s, v17.4s, v16.s[0]
+	WORD $0x4f901245 // fmla v5.4s, v18.4s, v16.s[0]
+	WORD $0x4f901266 // fmla v6.4s, v19.4s, v16.s[0]
+	WORD $0x4f901287 // fmla v7.4s, v20.4s, v16.s[0]
+	FMOVQ 0(R3), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 16(R3), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
+	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
+	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128b // fmla v11.4s, v20.4s, v16.s[0]
+	FMOVQ 0(R4), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 16(R4), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
+	WORD $0x4f90122c // fmla v12.4s, v17.4s, v16.s[0]
+	WORD $0x4f90124d // fmla v13.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126e // fmla v14.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128f // fmla v15.4s, v20.4s, v16.s[0]
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R4
+	ADD $4, R5
+	SUBS $1, R17
+	BNE single
+done:
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V17.S4]
+	WORD $0x6e31dc00 // fmul v0.4s, v0.4s, v17.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e31dc21 // fmul v1.4s, v1.4s, v17.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e31dc42 // fmul v2.4s, v2.4s, v17.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e31dc63 // fmul v3.4s, v3.4s, v17.4s
+	FMOVQ F3, 48(R19)
+	WORD $0x6e31dc84 // fmul v4.4s, v4.4s, v17.4s
+	FMOVQ F4, 64(R19)
+	WORD $0x6e31dca5 // fmul v5.4s, v5.4s, v17.4s
+	FMOVQ F5, 80(R19)
+	WORD $0x6e31dcc6 // fmul v6.4s, v6.4s, v17.4s
+	FMOVQ F6, 96(R19)
+	WORD $0x6e31dce7 // fmul v7.4s, v7.4s, v17.4s
+	FMOVQ F7, 112(R19)
+	WORD $0x6e31dd08 // fmul v8.4s, v8.4s, v17.4s
+	FMOVQ F8, 128(R19)
+	WORD $0x6e31dd29 // fmul v9.4s, v9.4s, v17.4s
+	FMOVQ F9, 144(R19)
+	WORD $0x6e31dd4a // fmul v10.4s, v10.4s, v17.4s
+	FMOVQ F10, 160(R19)
+	WORD $0x6e31dd6b // fmul v11.4s, v11.4s, v17.4s
+	FMOVQ F11, 176(R19)
+	WORD $0x6e31dd8c // fmul v12.4s, v12.4s, v17.4s
+	FMOVQ F12, 192(R19)
+	WORD $0x6e31ddad // fmul v13.4s, v13.4s, v17.4s
+	FMOVQ F13, 208(R19)
+	WORD $0x6e31ddce // fmul v14.4s, v14.4s, v17.4s
+	FMOVQ F14, 224(R19)
+	WORD $0x6e31ddef // fmul v15.4s, v15.4s, v17.4s
+	FMOVQ F15, 240(R19)
+	RET
+
+// func scoresNEONBF16Q2x1(a *scoresArgs)
+TEXT ·scoresNEONBF16Q2x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 32(R0), R6
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	MOVD R24, R17
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F8
+	FMOVQ 0(R6), F9
+	PRFM 0(R9), PLDL1KEEP
+	PRFM 64(R9), PLDL1KEEP
+	FMOVQ 0(R1), F11
+	WORD $0x2e61396a // shll v10.4s, v11.4h, #16
+	WORD $0x6e61396b // shll2 v11.4s, v11.8h, #16
+	FMOVQ 16(R1), F13
+	WORD $0x2e6139ac // shll v12.4s, v13.4h, #16
+	WORD $0x6e6139ad // shll2 v13.4s, v13.8h, #16
+	WORD $0x4f881140 // fmla v0.4s, v10.4s, v8.s[0]
+	WORD $0x4f881161 // fmla v1.4s, v11.4s, v8.s[0]
+	WORD $0x4f881182 // fmla v2.4s, v12.4s, v8.s[0]
+	WORD $0x4f8811a3 // fmla v3.4s, v13.4s, v8.s[0]
+	WORD $0x4f891144 // fmla v4.4s, v10.4s, v9.s[0]
+	WORD $0x4f891165 // fmla v5.4s, v11.4s, v9.s[0]
+	WORD $0x4f891186 // fmla v6.4s, v12.4s, v9.s[0]
+	WORD $0x4f8911a7 // fmla v7.4s, v13.4s, v9.s[0]
+	FMOVQ 32(R1), F11
+	WORD $0x2e61396a // shll v10.4s, v11.4h, #16
+	WORD $0x6e61396b // shll2 v11.4s, v11.8h, #16
+	FMOVQ 48(R1), F13
+	WORD $0x2e6139ac // shll v12.4s, v13.4h, #16
+	WORD $0x6e6139ad // shll2 v13.4s, v13.8h, #16
+	WORD $0x4fa81140 // fmla v0.4s, v10.4s, v8.s[1]
+	WORD $0x4fa81161 // fmla v1.4s, v11.4s, v8.s[1]
+	WORD $0x4fa81182 // fmla v2.4s, v12.4s, v8.s[1]
+	WORD $0x4fa811a3 // fmla v3.4s, v13.4s, v8.s[1]
+	WORD $0x4fa91144 // fmla v4.4s, v10.4s, v9.s[1]
+	WORD $0x4fa91165 // fmla v5.4s, v11.4s, v9.s[1]
+	WORD $0x4fa91186 // fmla v6.4s, v12.4s, v9.s[1]
+	WORD $0x4fa911a7 // fmla v7.4s, v13.4s, v9.s[1]
+	FMOVQ 64(R1), F11
+	WORD $0x2e61396a // shll v10.4s, v11.4h, #16
+	WORD $0x6e61396b // shll2 v11.4s, v11.8h, #16
+	FMOVQ 80(R1), F13
+	WORD $0x2e6139ac // shll v12.4s, v13.4h, #16
+	WORD $0x6e6139ad // shll2 v13.4s, v13.8h, #16
+	WORD $0x4f881940 // fmla v0.4s, v10.4s, v8.s[2]
+	WORD $0x4f881961 // fmla v1.4s, v11.4s, v8.s[2]
+	WORD $0x4f881982 // fmla v2.4s, v12.4s, v8.s[2]
+	WORD $0x4f8819a3 // fmla v3.4s, v13.4s, v8.s[2]
+	WORD $0x4f891944 // fmla v4.4s, v10.4s, v9.s[2]
+	WORD $0x4f891965 // fmla v5.4s, v11.4s, v9.s[2]
+	WORD $0x4f891986 // fmla v6.4s, v12.4s, v9.s[2]
+	WORD $0x4f8919a7 // fmla v7.4s, v13.4s, v9.s[2]
+	FMOVQ 96(R1), F11
+	WORD $0x2e61396a // shll v10.4s, v11.4h, #16
+	WORD $0x6e61396b // shll2 v11.4s, v11.8h, #16
+	FMOVQ 112(R1), F13
+	WORD $0x2e6139ac // shll v12.4s, v13.4h, #16
+	WORD $0x6e6139ad // shll2 v13.4s, v13.8h, #16
+	WORD $0x4fa81940 // fmla v0.4s, v10.4s, v8.s[3]
+	WORD $0x4fa81961 // fmla v1.4s, v11.4s, v8.s[3]
+	WORD $0x4fa81982 // fmla v2.4s, v12.4s, v8.s[3]
+	WORD $0x4fa819a3 // fmla v3.4s, v13.4s, v8.s[3]
+	WORD $0x4fa91944 // fmla v4.4s, v10.4s, v9.s[3]
+	WORD $0x4fa91965 // fmla v5.4s, v11.4s, v9.s[3]
+	WORD $0x4fa91986 // fmla v6.4s, v12.4s, v9.s[3]
+	WORD $0x4fa919a7 // fmla v7.4s, v13.4s, v9.s[3]
+	ADD $128, R1
+	ADD $128, R9
+	ADD $16, R5
+	ADD $16, R6
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F8
+	FMOVS (R6), F9
+	FMOVQ 0(R1), F11
+	WORD $0x2e61396a // shll v10.4s, v11.4h, #16
+	WORD $0x6e61396b // shll2 v11.4s, v11.8h, #16
+	FMOVQ 16(R1), F13
+	WORD $0x2e6139ac // shll v12.4s, v13.4h, #16
+	WORD $0x6e6139ad // shll2 v13.4s, v13.8h, #16
+	WORD $0x4f881140 // fmla v0.4s, v10.4s, v8.s[0]
+	WORD $0x4f881161 // fmla v1.4s, v11.4s, v8.s[0]
+	WORD $0x4f881182 // fmla v2.4s, v12.4s, v8.s[0]
+	WORD $0x4f8811a3 // fmla v3.4s, v13.4s, v8.s[0]
+	WORD $0x4f891144 // fmla v4.4s, v10.4s, v9.s[0]
+	WORD $0x4f891165 // fmla v5.4s, v11.4s, v9.s[0]
+	WORD $0x4f891186 // fmla v6.4s, v12.4s, v9.s[0]
+	WORD $0x4f8911a7 // fmla v7.4s, v13.4s, v9.s[0]
+	ADD $32, R1
+	ADD $4, R5
+	ADD $4, R6
+	SUBS $1, R17
+	BNE single
+done:
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V10.S4]
+	WORD $0x6e2adc00 // fmul v0.4s, v0.4s, v10.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e2adc21 // fmul v1.4s, v1.4s, v10.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e2adc42 // fmul v2.4s, v2.4s, v10.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e2adc63 // fmul v3.4s, v3.4s, v10.4s
+	FMOVQ F3, 48(R19)
+	WORD $0x6e2adc84 // fmul v4.4s, v4.4s, v10.4s
+	FMOVQ F4, 2048(R19)
+	WORD $0x6e2adca5 // fmul v5.4s, v5.4s, v10.4s
+	FMOVQ F5, 2064(R19)
+	WORD $0x6e2adcc6 // fmul v6.4s, v6.4s, v10.4s
+	FMOVQ F6, 2080(R19)
+	WORD $0x6e2adce7 // fmul v7.4s, v7.4s, v10.4s
+	FMOVQ F7, 2096(R19)
+	RET
+
+// func scoresNEONBF16Q2x2(a *scoresArgs)
+TEXT ·scoresNEONBF16Q2x2(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 32(R0), R6
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	MOVD 64(R0), R2
+	MOVD 128(R0), R10
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	WORD $0x4f000409 // movi v9.4s, #0x0
+	WORD $0x4f00040a // movi v10.4s, #0x0
+	WORD $0x4f00040b // movi v11.4s, #0x0
+	WORD $0x4f00040c // movi v12.4s, #0x0
+	WORD $0x4f00040d // movi v13.4s, #0x0
+	WORD $0x4f00040e // movi v14.4s, #0x0
+	WORD $0x4f00040f // movi v15.4s, #0x0
+	MOVD R24, R17
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F16
+	FMOVQ 0(R6), F17
+	PRFM 0(R9), PLDL1KEEP
+	PRFM 64(R9), PLDL1KEEP
+	PRFM 0(R10), PLDL1KEEP
+	PRFM 64(R10), PLDL1KEEP
+	FMOVQ 0(R1), F19
+	WORD $0x2e613a72 // shll v18.4s, v19.4h, #16
+	WORD $0x6e613a73 // shll2 v19.4s, v19.8h, #16
+	FMOVQ 16(R1), F21
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
+	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
+	FMOVQ 0(R2), F19
+	WORD $0x2e613a72 // shll v18.4s, v19.4h, #16
+	WORD $0x6e613a73 // shll2 v19.4s, v19.8h, #16
+	FMOVQ 16(R2), F21
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	WORD $0x4f901244 // fmla v4.4s, v18.4s, v16.s[0]
+	WORD $0x4f901265 // fmla v5.4s, v19.4s, v16.s[0]
+	WORD $0x4f901286 // fmla v6.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a7 // fmla v7.4s, v21.4s, v16.s[0]
+	WORD $0x4f91124c // fmla v12.4s, v18.4s, v17.s[0]
+	WORD $0x4f91126d // fmla v13.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128e // fmla v14.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112af // fmla v15.4s, v21.4s, v17.s[0]
+	FMOVQ 32(R1), F19
+	WORD $0x2e613a72 // shll v18.4s, v19.4h, #16
+	WORD $0x6e613a73 // shll2 v19.4s, v19.8h, #16
+	FMOVQ 48(R1), F21
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	WORD $0x4fb01240 // fmla v0.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01261 // fmla v1.4s, v19.4s, v16.s[1]
+	WORD $0x4fb01282 // fmla v2.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012a3 // fmla v3.4s, v21.4s, v16.s[1]
+	WORD $0x4fb11248 // fmla v8.4s, v18.4s, v17.s[1]
+	WORD $0x4fb11269 // fmla v9.4s, v19.4s, v17.s[1]
+	WORD $0x4fb1128a // fmla v10.4s, v20.4s, v17.s[1]
+	WORD $0x4fb112ab // fmla v11.4s, v21.4s, v17.s[1]
+	FMOVQ 32(R2), F19
+	WORD $0x2e613a72 // shll v18.4s, v19.4h, #16
+	WORD $0x6e613a73 // shll2 v19.4s, v19.8h, #16
+	FMOVQ 48(R2), F21
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	WORD $0x4fb01244 // fmla v4.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01265 // fmla v5.4s, v19.4s, v16.s[1]
+	WORD $0x4fb01286 // fmla v6.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012a7 // fmla v7.4s, v21.4s, v16.s[1]
+	WORD $0x4fb1124c // fmla v12.4s, v18.4s, v17.s[1]
+	WORD $0x4fb1126d // fmla v13.4s, v19.4s, v17.s[1]
+	WORD $0x4fb1128e // fmla v14.4s, v20.4s, v17.s[1]
+	WORD $0x4fb112af // fmla v15.4s, v21.4s, v17.s[1]
+	FMOVQ 64(R1), F19
+	WORD $0x2e613a72 // shll v18.4s, v19.4h, #16
+	WORD $0x6e613a73 // shll2 v19.4s, v19.8h, #16
+	FMOVQ 80(R1), F21
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	WORD $0x4f901a40 // fmla v0.4s, v18.4s, v16.s[2]
+	WORD $0x4f901a61 // fmla v1.4s, v19.4s, v16.s[2]
+	WORD $0x4f901a82 // fmla v2.4s, v20.4s, v16.s[2]
+	WORD $0x4f901aa3 // fmla v3.4s, v21.4s, v16.s[2]
+	WORD $0x4f911a48 // fmla v8.4s, v18.4s, v17.s[2]
+	WORD $0x4f911a69 // fmla v9.4s, v19.4s, v17.s[2]
+	WORD $0x4f911a8a // fmla v10.4s, v20.4s, v17.s[2]
+	WORD $0x4f911aab // fmla v11.4s, v21.4s, v17.s[2]
+	FMOVQ 64(R2), F19
+	WORD $0x2e613a72 // shll v18.4s, v19.4h, #16
+	WORD $0x6e613a73 // shll2 v19.4s, v19.8h, #16
+	FMOVQ 80(R2), F21
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	WORD $0x4f901a44 // fmla v4.4s, v18.4s, v16.s[2]
+	WORD $0x4f901a65 // fmla v5.4s, v19.4s, v16.s[2]
+	WORD $0x4f901a86 // fmla v6.4s, v20.4s, v16.s[2]
+	WORD $0x4f901aa7 // fmla v7.4s, v21.4s, v16.s[2]
+	WORD $0x4f911a4c // fmla v12.4s, v18.4s, v17.s[2]
+	WORD $0x4f911a6d // fmla v13.4s, v19.4s, v17.s[2]
+	WORD $0x4f911a8e // fmla v14.4s, v20.4s, v17.s[2]
+	WORD $0x4f911aaf // fmla v15.4s, v21.4s, v17.s[2]
+	FMOVQ 96(R1), F19
+	WORD $0x2e613a72 // shll v18.4s, v19.4h, #16
+	WORD $0x6e613a73 // shll2 v19.4s, v19.8h, #16
+	FMOVQ 112(R1), F21
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	WORD $0x4fb01a40 // fmla v0.4s, v18.4s, v16.s[3]
+	WORD $0x4fb01a61 // fmla v1.4s, v19.4s, v16.s[3]
+	WORD $0x4fb01a82 // fmla v2.4s, v20.4s, v16.s[3]
+	WORD $0x4fb01aa3 // fmla v3.4s, v21.4s, v16.s[3]
+	WORD $0x4fb11a48 // fmla v8.4s, v18.4s, v17.s[3]
+	WORD $0x4fb11a69 // fmla v9.4s, v19.4s, v17.s[3]
+	WORD $0x4fb11a8a // fmla v10.4s, v20.4s, v17.s[3]
+	WORD $0x4fb11aab // fmla v11.4s, v21.4s, v17.s[3]
+	FMOVQ 96(R2), F19
+	WORD $0x2e613a72 // shll v18.4s, v19.4h, #16
+	WORD $0x6e613a73 // shll2 v19.4s, v19.8h, #16
+	FMOVQ 112(R2), F21
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	WORD $0x4fb01a44 // fmla v4.4s, v18.4s, v16.s[3]
+	WORD $0x4fb01a65 // fmla v5.4s, v19.4s, v16.s[3]
+	WORD $0x4fb01a86 // fmla v6.4s, v20.4s, v16.s[3]
+	WORD $0x4fb01aa7 // fmla v7.4s, v21.4s, v16.s[3]
+	WORD $0x4fb11a4c // fmla v12.4s, v18.4s, v17.s[3]
+	WORD $0x4fb11a6d // fmla v13.4s, v19.4s, v17.s[3]
+	WORD $0x4fb11a8e // fmla v14.4s, v20.4s, v17.s[3]
+	WORD $0x4fb11aaf // fmla v15.4s, v21.4s, v17.s[3]
+	ADD $128, R1
+	ADD $128, R2
+	ADD $128, R9
+	ADD $128, R10
+	ADD $16, R5
+	ADD $16, R6
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F16
+	FMOVS (R6), F17
+	FMOVQ 0(R1), F19
+	WORD $0x2e613a72 // shll v18.4s, v19.4h, #16
+	WORD $0x6e613a73 // shll2 v19.4s, v19.8h, #16
+	FMOVQ 16(R1), F21
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
+	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
+	FMOVQ 0(R2), F19
+	WORD $0x2e613a72 // shll v18.4s, v19.4h, #16
+	WORD $0x6e613a73 // shll2 v19.4s, v19.8h, #16
+	FMOVQ 16(R2), F21
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	WORD $0x4f901244 // fmla v4.4s, v18.4s, v16.s[0]
+	WORD $0x4f901265 // fmla v5.4s, v19.4s, v16.s[0]
+	WORD $0x4f901286 // fmla v6.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a7 // fmla v7.4s, v21.4s, v16.s[0]
+	WORD $0x4f91124c // fmla v12.4s, v18.4s, v17.s[0]
+	WORD $0x4f91126d // fmla v13.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128e // fmla v14.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112af // fmla v15.4s, v21.4s, v17.s[0]
+	ADD $32, R1
+	ADD $32, R2
+	ADD $4, R5
+	ADD $4, R6
+	SUBS $1, R17
+	BNE single
+done:
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V18.S4]
+	WORD $0x6e32dc00 // fmul v0.4s, v0.4s, v18.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e32dc21 // fmul v1.4s, v1.4s, v18.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e32dc42 // fmul v2.4s, v2.4s, v18.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e32dc63 // fmul v3.4s, v3.4s, v18.4s
+	FMOVQ F3, 48(R19)
+	WORD $0x6e32dc84 // fmul v4.4s, v4.4s, v18.4s
+	FMOVQ F4, 64(R19)
+	WORD $0x6e32dca5 // fmul v5.4s, v5.4s, v18.4s
+	FMOVQ F5, 80(R19)
+	WORD $0x6e32dcc6 // fmul v6.4s, v6.4s, v18.4s
+	FMOVQ F6, 96(R19)
+	WORD $0x6e32dce7 // fmul v7.4s, v7.4s, v18.4s
+	FMOVQ F7, 112(R19)
+	WORD $0x6e32dd08 // fmul v8.4s, v8.4s, v18.4s
+	FMOVQ F8, 2048(R19)
+	WORD $0x6e32dd29 // fmul v9.4s, v9.4s, v18.4s
+	FMOVQ F9, 2064(R19)
+	WORD $0x6e32dd4a // fmul v10.4s, v10.4s, v18.4s
+	FMOVQ F10, 2080(R19)
+	WORD $0x6e32dd6b // fmul v11.4s, v11.4s, v18.4s
+	FMOVQ F11, 2096(R19)
+	WORD $0x6e32dd8c // fmul v12.4s, v12.4s, v18.4s
+	FMOVQ F12, 2112(R19)
+	WORD $0x6e32ddad // fmul v13.4s, v13.4s, v18.4s
+	FMOVQ F13, 2128(R19)
+	WORD $0x6e32ddce // fmul v14.4s, v14.4s, v18.4s
+	FMOVQ F14, 2144(R19)
+	WORD $0x6e32ddef // fmul v15.4s, v15.4s, v18.4s
+	FMOVQ F15, 2160(R19)
+	RET
+
+// func scoresNEONBF16Q3x1(a *scoresArgs)
+TEXT ·scoresNEONBF16Q3x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	WORD $0x4f000409 // movi v9.4s, #0x0
+	WORD $0x4f00040a // movi v10.4s, #0x0
+	WORD $0x4f00040b // movi v11.4s, #0x0
+	MOVD R24, R17
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F12
+	FMOVQ 0(R6), F13
+	FMOVQ 0(R7), F14
+	PRFM 0(R9), PLDL1KEEP
+	PRFM 64(R9), PLDL1KEEP
+	FMOVQ 0(R1), F16
+	WORD $0x2e613a0f // shll v15.4s, v16.4h, #16
+	WORD $0x6e613a10 // shll2 v16.4s, v16.8h, #16
+	FMOVQ 16(R1), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	WORD $0x4f8c11e0 // fmla v0.4s, v15.4s, v12.s[0]
+	WORD $0x4f8c1201 // fmla v1.4s, v16.4s, v12.s[0]
+	WORD $0x4f8c1222 // fmla v2.4s, v17.4s, v12.s[0]
+	WORD $0x4f8c1243 // fmla v3.4s, v18.4s, v12.s[0]
+	WORD $0x4f8d11e4 // fmla v4.4s, v15.4s, v13.s[0]
+	WORD $0x4f8d1205 // fmla v5.4s, v16.4s, v13.s[0]
+	WORD $0x4f8d1226 // fmla v6.4s, v17.4s, v13.s[0]
+	WORD $0x4f8d1247 // fmla v7.4s, v18.4s, v13.s[0]
+	WORD $0x4f8e11e8 // fmla v8.4s, v15.4s, v14.s[0]
+	WORD $0x4f8e1209 // fmla v9.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e122a // fmla v10.4s, v17.4s, v14.s[0]
+	WORD $0x4f8e124b // fmla v11.4s, v18.4s, v14.s[0]
+	FMOVQ 32(R1), F16
+	WORD $0x2e613a0f // shll v15.4s, v16.4h, #16
+	WORD $0x6e613a10 // shll2 v16.4s, v16.8h, #16
+	FMOVQ 48(R1), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	WORD $0x4fac11e0 // fmla v0.4s, v15.4s, v12.s[1]
+	WORD $0x4fac1201 // fmla v1.4s, v16.4s, v12.s[1]
+	WORD $0x4fac1222 // fmla v2.4s, v17.4s, v12.s[1]
+	WORD $0x4fac1243 // fmla v3.4s, v18.4s, v12.s[1]
+	WORD $0x4fad11e4 // fmla v4.4s, v15.4s, v13.s[1]
+	WORD $0x4fad1205 // fmla v5.4s, v16.4s, v13.s[1]
+	WORD $0x4fad1226 // fmla v6.4s, v17.4s, v13.s[1]
+	WORD $0x4fad1247 // fmla v7.4s, v18.4s, v13.s[1]
+	WORD $0x4fae11e8 // fmla v8.4s, v15.4s, v14.s[1]
+	WORD $0x4fae1209 // fmla v9.4s, v16.4s, v14.s[1]
+	WORD $0x4fae122a // fmla v10.4s, v17.4s, v14.s[1]
+	WORD $0x4fae124b // fmla v11.4s, v18.4s, v14.s[1]
+	FMOVQ 64(R1), F16
+	WORD $0x2e613a0f // shll v15.4s, v16.4h, #16
+	WORD $0x6e613a10 // shll2 v16.4s, v16.8h, #16
+	FMOVQ 80(R1), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	WORD $0x4f8c19e0 // fmla v0.4s, v15.4s, v12.s[2]
+	WORD $0x4f8c1a01 // fmla v1.4s, v16.4s, v12.s[2]
+	WORD $0x4f8c1a22 // fmla v2.4s, v17.4s, v12.s[2]
+	WORD $0x4f8c1a43 // fmla v3.4s, v18.4s, v12.s[2]
+	WORD $0x4f8d19e4 // fmla v4.4s, v15.4s, v13.s[2]
+	WORD $0x4f8d1a05 // fmla v5.4s, v16.4s, v13.s[2]
+	WORD $0x4f8d1a26 // fmla v6.4s, v17.4s, v13.s[2]
+	WORD $0x4f8d1a47 // fmla v7.4s, v18.4s, v13.s[2]
+	WORD $0x4f8e19e8 // fmla v8.4s, v15.4s, v14.s[2]
+	WORD $0x4f8e1a09 // fmla v9.4s, v16.4s, v14.s[2]
+	WORD $0x4f8e1a2a // fmla v10.4s, v17.4s, v14.s[2]
+	WORD $0x4f8e1a4b // fmla v11.4s, v18.4s, v14.s[2]
+	FMOVQ 96(R1), F16
+	WORD $0x2e613a0f // shll v15.4s, v16.4h, #16
+	WORD $0x6e613a10 // shll2 v16.4s, v16.8h, #16
+	FMOVQ 112(R1), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	WORD $0x4fac19e0 // fmla v0.4s, v15.4s, v12.s[3]
+	WORD $0x4fac1a01 // fmla v1.4s, v16.4s, v12.s[3]
+	WORD $0x4fac1a22 // fmla v2.4s, v17.4s, v12.s[3]
+	WORD $0x4fac1a43 // fmla v3.4s, v18.4s, v12.s[3]
+	WORD $0x4fad19e4 // fmla v4.4s, v15.4s, v13.s[3]
+	WORD $0x4fad1a05 // fmla v5.4s, v16.4s, v13.s[3]
+	WORD $0x4fad1a26 // fmla v6.4s, v17.4s, v13.s[3]
+	WORD $0x4fad1a47 // fmla v7.4s, v18.4s, v13.s[3]
+	WORD $0x4fae19e8 // fmla v8.4s, v15.4s, v14.s[3]
+	WORD $0x4fae1a09 // fmla v9.4s, v16.4s, v14.s[3]
+	WORD $0x4fae1a2a // fmla v10.4s, v17.4s, v14.s[3]
+	WORD $0x4fae1a4b // fmla v11.4s, v18.4s, v14.s[3]
+	ADD $128, R1
+	ADD $128, R9
+	ADD $16, R5
+	ADD $16, R6
+	ADD $16, R7
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F12
+	FMOVS (R6), F13
+	FMOVS (R7), F14
+	FMOVQ 0(R1), F16
+	WORD $0x2e613a0f // shll v15.4s, v16.4h, #16
+	WORD $0x6e613a10 // shll2 v16.4s, v16.8h, #16
+	FMOVQ 16(R1), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	WORD $0x4f8c11e0 // fmla v0.4s, v15.4s, v12.s[0]
+	WORD $0x4f8c1201 // fmla v1.4s, v16.4s, v12.s[0]
+	WORD $0x4f8c1222 // fmla v2.4s, v17.4s, v12.s[0]
+	WORD $0x4f8c1243 // fmla v3.4s, v18.4s, v12.s[0]
+	WORD $0x4f8d11e4 // fmla v4.4s, v15.4s, v13.s[0]
+	WORD $0x4f8d1205 // fmla v5.4s, v16.4s, v13.s[0]
+	WORD $0x4f8d1226 // fmla v6.4s, v17.4s, v13.s[0]
+	WORD $0x4f8d1247 // fmla v7.4s, v18.4s, v13.s[0]
+	WORD $0x4f8e11e8 // fmla v8.4s, v15.4s, v14.s[0]
+	WORD $0x4f8e1209 // fmla v9.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e122a // fmla v10.4s, v17.4s, v14.s[0]
+	WORD $0x4f8e124b // fmla v11.4s, v18.4s, v14.s[0]
+	ADD $32, R1
+	ADD $4, R5
+	ADD $4, R6
+	ADD $4, R7
+	SUBS $1, R17
+	BNE single
+done:
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V15.S4]
+	WORD $0x6e2fdc00 // fmul v0.4s, v0.4s, v15.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e2fdc21 // fmul v1.4s, v1.4s, v15.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e2fdc42 // fmul v2.4s, v2.4s, v15.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e2fdc63 // fmul v3.4s, v3.4s, v15.4s
+	FMOVQ F3, 48(R19)
+	WORD $0x6e2fdc84 // fmul v4.4s, v4.4s, v15.4s
+	FMOVQ F4, 2048(R19)
+	WORD $0x6e2fdca5 // fmul v5.4s, v5.4s, v15.4s
+	FMOVQ F5, 2064(R19)
+	WORD $0x6e2fdcc6 // fmul v6.4s, v6.4s, v15.4s
+	FMOVQ F6, 2080(R19)
+	WORD $0x6e2fdce7 // fmul v7.4s, v7.4s, v15.4s
+	FMOVQ F7, 2096(R19)
+	WORD $0x6e2fdd08 // fmul v8.4s, v8.4s, v15.4s
+	FMOVQ F8, 4096(R19)
+	WORD $0x6e2fdd29 // fmul v9.4s, v9.4s, v15.4s
+	FMOVQ F9, 4112(R19)
+	WORD $0x6e2fdd4a // fmul v10.4s, v10.4s, v15.4s
+	FMOVQ F10, 4128(R19)
+	WORD $0x6e2fdd6b // fmul v11.4s, v11.4s, v15.4s
+	FMOVQ F11, 4144(R19)
+	RET
+
+// func scoresNEONBF16Q4x1(a *scoresArgs)
+TEXT ·scoresNEONBF16Q4x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MOVD 48(R0), R8
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	WORD $0x4f000409 // movi v9.4s, #0x0
+	WORD $0x4f00040a // movi v10.4s, #0x0
+	WORD $0x4f00040b // movi v11.4s, #0x0
+	WORD $0x4f00040c // movi v12.4s, #0x0
+	WORD $0x4f00040d // movi v13.4s, #0x0
+	WORD $0x4f00040e // movi v14.4s, #0x0
+	WORD $0x4f00040f // movi v15.4s, #0x0
+	MOVD R24, R17
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F16
+	FMOVQ 0(R6), F17
+	FMOVQ 0(R7), F18
+	FMOVQ 0(R8), F19
+	PRFM 0(R9), PLDL1KEEP
+	PRFM 64(R9), PLDL1KEEP
+	FMOVQ 0(R1), F21
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	FMOVQ 16(R1), F23
+	WORD $0x2e613af6 // shll v22.4s, v23.4h, #16
+	WORD $0x6e613af7 // shll2 v23.4s, v23.8h, #16
+	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e3 // fmla v3.4s, v23.4s, v16.s[0]
+	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
+	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
+	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
+	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
+	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
+	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
+	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
+	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
+	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
+	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
+	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
+	FMOVQ 32(R1), F21
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	FMOVQ 48(R1), F23
+	WORD $0x2e613af6 // shll v22.4s, v23.4h, #16
+	WORD $0x6e613af7 // shll2 v23.4s, v23.8h, #16
+	WORD $0x4fb01280 // fmla v0.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012a1 // fmla v1.4s, v21.4s, v16.s[1]
+	WORD $0x4fb012c2 // fmla v2.4s, v22.4s, v16.s[1]
+	WORD $0x4fb012e3 // fmla v3.4s, v23.4s, v16.s[1]
+	WORD $0x4fb11284 // fmla v4.4s, v20.4s, v17.s[1]
+	WORD $0x4fb112a5 // fmla v5.4s, v21.4s, v17.s[1]
+	WORD $0x4fb112c6 // fmla v6.4s, v22.4s, v17.s[1]
+	WORD $0x4fb112e7 // fmla v7.4s, v23.4s, v17.s[1]
+	WORD $0x4fb21288 // fmla v8.4s, v20.4s, v18.s[1]
+	WORD $0x4fb212a9 // fmla v9.4s, v21.4s, v18.s[1]
+	WORD $0x4fb212ca // fmla v10.4s, v22.4s, v18.s[1]
+	WORD $0x4fb212eb // fmla v11.4s, v23.4s, v18.s[1]
+	WORD $0x4fb3128c // fmla v12.4s, v20.4s, v19.s[1]
+	WORD $0x4fb312ad // fmla v13.4s, v21.4s, v19.s[1]
+	WORD $0x4fb312ce // fmla v14.4s, v22.4s, v19.s[1]
+	WORD $0x4fb312ef // fmla v15.4s, v23.4s, v19.s[1]
+	FMOVQ 64(R1), F21
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	FMOVQ 80(R1), F23
+	WORD $0x2e613af6 // shll v22.4s, v23.4h, #16
+	WORD $0x6e613af7 // shll2 v23.4s, v23.8h, #16
+	WORD $0x4f901a80 // fmla v0.4s, v20.4s, v16.s[2]
+	WORD $0x4f901aa1 // fmla v1.4s, v21.4s, v16.s[2]
+	WORD $0x4f901ac2 // fmla v2.4s, v22.4s, v16.s[2]
+	WORD $0x4f901ae3 // fmla v3.4s, v23.4s, v16.s[2]
+	WORD $0x4f911a84 // fmla v4.4s, v20.4s, v17.s[2]
+	WORD $0x4f911aa5 // fmla v5.4s, v21.4s, v17.s[2]
+	WORD $0x4f911ac6 // fmla v6.4s, v22.4s, v17.s[2]
+	WORD $0x4f911ae7 // fmla v7.4s, v23.4s, v17.s[2]
+	WORD $0x4f921a88 // fmla v8.4s, v20.4s, v18.s[2]
+	WORD $0x4f921aa9 // fmla v9.4s, v21.4s, v18.s[2]
+	WORD $0x4f921aca // fmla v10.4s, v22.4s, v18.s[2]
+	WORD $0x4f921aeb // fmla v11.4s, v23.4s, v18.s[2]
+	WORD $0x4f931a8c // fmla v12.4s, v20.4s, v19.s[2]
+	WORD $0x4f931aad // fmla v13.4s, v21.4s, v19.s[2]
+	WORD $0x4f931ace // fmla v14.4s, v22.4s, v19.s[2]
+	WORD $0x4f931aef // fmla v15.4s, v23.4s, v19.s[2]
+	FMOVQ 96(R1), F21
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	FMOVQ 112(R1), F23
+	WORD $0x2e613af6 // shll v22.4s, v23.4h, #16
+	WORD $0x6e613af7 // shll2 v23.4s, v23.8h, #16
+	WORD $0x4fb01a80 // fmla v0.4s, v20.4s, v16.s[3]
+	WORD $0x4fb01aa1 // fmla v1.4s, v21.4s, v16.s[3]
+	WORD $0x4fb01ac2 // fmla v2.4s, v22.4s, v16.s[3]
+	WORD $0x4fb01ae3 // fmla v3.4s, v23.4s, v16.s[3]
+	WORD $0x4fb11a84 // fmla v4.4s, v20.4s, v17.s[3]
+	WORD $0x4fb11aa5 // fmla v5.4s, v21.4s, v17.s[3]
+	WORD $0x4fb11ac6 // fmla v6.4s, v22.4s, v17.s[3]
+	WORD $0x4fb11ae7 // fmla v7.4s, v23.4s, v17.s[3]
+	WORD $0x4fb21a88 // fmla v8.4s, v20.4s, v18.s[3]
+	WORD $0x4fb21aa9 // fmla v9.4s, v21.4s, v18.s[3]
+	WORD $0x4fb21aca // fmla v10.4s, v22.4s, v18.s[3]
+	WORD $0x4fb21aeb // fmla v11.4s, v23.4s, v18.s[3]
+	WORD $0x4fb31a8c // fmla v12.4s, v20.4s, v19.s[3]
+	WORD $0x4fb31aad // fmla v13.4s, v21.4s, v19.s[3]
+	WORD $0x4fb31ace // fmla v14.4s, v22.4s, v19.s[3]
+	WORD $0x4fb31aef // fmla v15.4s, v23.4s, v19.s[3]
+	ADD $128, R1
+	ADD $128, R9
+	ADD $16, R5
+	ADD $16, R6
+	ADD $16, R7
+	ADD $16, R8
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F16
+	FMOVS (R6), F17
+	FMOVS (R7), F18
+	FMOVS (R8), F19
+	FMOVQ 0(R1), F21
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	FMOVQ 16(R1), F23
+	WORD $0x2e613af6 // shll v22.4s, v23.4h, #16
+	WORD $0x6e613af7 // shll2 v23.4s, v23.8h, #16
+	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e3 // fmla v3.4s, v23.4s, v16.s[0]
+	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
+	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
+	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
+	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
+	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
+	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
+	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
+	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
+	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
+	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
+	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
+	ADD $32, R1
+	ADD $4, R5
+	ADD $4, R6
+	ADD $4, R7
+	ADD $4, R8
+	SUBS $1, R17
+	BNE single
+done:
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V20.S4]
+	WORD $0x6e34dc00 // fmul v0.4s, v0.4s, v20.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e34dc21 // fmul v1.4s, v1.4s, v20.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e34dc42 // fmul v2.4s, v2.4s, v20.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e34dc63 // fmul v3.4s, v3.4s, v20.4s
+	FMOVQ F3, 48(R19)
+	WORD $0x6e34dc84 // fmul v4.4s, v4.4s, v20.4s
+	FMOVQ F4, 2048(R19)
+	WORD $0x6e34dca5 // fmul v5.4s, v5.4s, v20.4s
+	FMOVQ F5, 2064(R19)
+	WORD $0x6e34dcc6 // fmul v6.4s, v6.4s, v20.4s
+	FMOVQ F6, 2080(R19)
+	WORD $0x6e34dce7 // fmul v7.4s, v7.4s, v20.4s
+	FMOVQ F7, 2096(R19)
+	WORD $0x6e34dd08 // fmul v8.4s, v8.4s, v20.4s
+	FMOVQ F8, 4096(R19)
+	WORD $0x6e34dd29 // fmul v9.4s, v9.4s, v20.4s
+	FMOVQ F9, 4112(R19)
+	WORD $0x6e34dd4a // fmul v10.4s, v10.4s, v20.4s
+	FMOVQ F10, 4128(R19)
+	WORD $0x6e34dd6b // fmul v11.4s, v11.4s, v20.4s
+	FMOVQ F11, 4144(R19)
+	WORD $0x6e34dd8c // fmul v12.4s, v12.4s, v20.4s
+	FMOVQ F12, 6144(R19)
+	WORD $0x6e34ddad // fmul v13.4s, v13.4s, v20.4s
+	FMOVQ F13, 6160(R19)
+	WORD $0x6e34ddce // fmul v14.4s, v14.4s, v20.4s
+	FMOVQ F14, 6176(R19)
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	FMOVQ F15, 6192(R19)
+	RET
+
+// func valuesNEONBF16Q1x1(a *valuesArgs)
+TEXT ·valuesNEONBF16Q1x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 0(R0), R19
+	MOVD 16(R0), R23
+	MOVD 8(R0), R5
+	MOVD 24(R0), R6
+	MOVD 32(R0), R17
+	ADD $40, R0, R7
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
+	FMOVQ 32(R19), F2
+	FMOVQ 48(R19), F3
+group:
+	MOVD (R7), R1
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
+key:
+	PRFM 0(R2), PLDL1KEEP
+	FMOVS 0(R5), F4
+	FMOVQ 0(R1), F6
+	WORD $0x2e6138c5 // shll v5.4s, v6.4h, #16
+	WORD $0x6e6138c6 // shll2 v6.4s, v6.8h, #16
+	FMOVQ 16(R1), F8
+	WORD $0x2e613907 // shll v7.4s, v8.4h, #16
+	WORD $0x6e613908 // shll2 v8.4s, v8.8h, #16
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0x4f8410c1 // fmla v1.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410e2 // fmla v2.4s, v7.4s, v4.s[0]
+	WORD $0x4f841103 // fmla v3.4s, v8.4s, v4.s[0]
+	ADD $4, R5
+	ADD R6, R1
+	ADD R6, R2
+	SUB $1, R8
+	CBNZ R8, key
+	ADD $48, R7
+	SUB $1, R17
+	CBNZ R17, group
+	FMOVQ F0, 0(R19)
+	FMOVQ F1, 16(R19)
+	FMOVQ F2, 32(R19)
+	FMOVQ F3, 48(R19)
+	RET
+
+// func valuesNEONBF16Q1x4(a *valuesArgs)
+TEXT ·valuesNEONBF16Q1x4(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
 	MOVD 0(R0), R19
 	MOVD 16(R0), R23
@@ -1093,46 +4301,58 @@ TEXT ·valuesNEONQ1x4(SB), NOSPLIT, $0-8
 	FMOVQ 240(R19), F15
 group:
 	MOVD (R7), R1
-	MOVD 32(R7), R8
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
 key:
+	PRFM 0(R2), PLDL1KEEP
+	PRFM 64(R2), PLDL1KEEP
 	FMOVS 0(R5), F16
-	FMOVQ 0(R1), F17
+	FMOVQ 0(R1), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 16(R1), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
 	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
-	FMOVQ 16(R1), F18
 	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
-	FMOVQ 32(R1), F19
 	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
-	FMOVQ 48(R1), F20
 	WORD $0x4f901283 // fmla v3.4s, v20.4s, v16.s[0]
-	FMOVQ 64(R1), F17
+	FMOVQ 32(R1), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 48(R1), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
 	WORD $0x4f901224 // fmla v4.4s, v17.4s, v16.s[0]
-	FMOVQ 80(R1), F18
 	WORD $0x4f901245 // fmla v5.4s, v18.4s, v16.s[0]
-	FMOVQ 96(R1), F19
 	WORD $0x4f901266 // fmla v6.4s, v19.4s, v16.s[0]
-	FMOVQ 112(R1), F20
 	WORD $0x4f901287 // fmla v7.4s, v20.4s, v16.s[0]
-	FMOVQ 128(R1), F17
+	FMOVQ 64(R1), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 80(R1), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
 	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
-	FMOVQ 144(R1), F18
 	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
-	FMOVQ 160(R1), F19
 	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
-	FMOVQ 176(R1), F20
 	WORD $0x4f90128b // fmla v11.4s, v20.4s, v16.s[0]
-	FMOVQ 192(R1), F17
+	FMOVQ 96(R1), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	FMOVQ 112(R1), F20
+	WORD $0x2e613a93 // shll v19.4s, v20.4h, #16
+	WORD $0x6e613a94 // shll2 v20.4s, v20.8h, #16
 	WORD $0x4f90122c // fmla v12.4s, v17.4s, v16.s[0]
-	FMOVQ 208(R1), F18
 	WORD $0x4f90124d // fmla v13.4s, v18.4s, v16.s[0]
-	FMOVQ 224(R1), F19
 	WORD $0x4f90126e // fmla v14.4s, v19.4s, v16.s[0]
-	FMOVQ 240(R1), F20
 	WORD $0x4f90128f // fmla v15.4s, v20.4s, v16.s[0]
 	ADD $4, R5
 	ADD R6, R1
+	ADD R6, R2
 	SUB $1, R8
 	CBNZ R8, key
-	ADD $8, R7
+	ADD $48, R7
 	SUB $1, R17
 	CBNZ R17, group
 	FMOVQ F0, 0(R19)
@@ -1153,8 +4373,1771 @@ key:
 	FMOVQ F15, 240(R19)
 	RET
 
-// func valuesNEONQ1x1(a *valuesArgs)
-TEXT ·valuesNEONQ1x1(SB), NOSPLIT, $0-8
+// func valuesNEONBF16Q2x1(a *valuesArgs)
+TEXT ·valuesNEONBF16Q2x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 0(R0), R19
+	MOVD 16(R0), R23
+	ADD R23, R19, R20
+	MOVD 8(R0), R5
+	MOVD 24(R0), R6
+	MOVD 32(R0), R17
+	ADD $40, R0, R7
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
+	FMOVQ 32(R19), F2
+	FMOVQ 48(R19), F3
+	FMOVQ 0(R20), F4
+	FMOVQ 16(R20), F5
+	FMOVQ 32(R20), F6
+	FMOVQ 48(R20), F7
+group:
+	MOVD (R7), R1
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
+key:
+	PRFM 0(R2), PLDL1KEEP
+	FMOVS 0(R5), F8
+	FMOVS 2048(R5), F9
+	FMOVQ 0(R1), F11
+	WORD $0x2e61396a // shll v10.4s, v11.4h, #16
+	WORD $0x6e61396b // shll2 v11.4s, v11.8h, #16
+	FMOVQ 16(R1), F13
+	WORD $0x2e6139ac // shll v12.4s, v13.4h, #16
+	WORD $0x6e6139ad // shll2 v13.4s, v13.8h, #16
+	WORD $0x4f881140 // fmla v0.4s, v10.4s, v8.s[0]
+	WORD $0x4f881161 // fmla v1.4s, v11.4s, v8.s[0]
+	WORD $0x4f881182 // fmla v2.4s, v12.4s, v8.s[0]
+	WORD $0x4f8811a3 // fmla v3.4s, v13.4s, v8.s[0]
+	WORD $0x4f891144 // fmla v4.4s, v10.4s, v9.s[0]
+	WORD $0x4f891165 // fmla v5.4s, v11.4s, v9.s[0]
+	WORD $0x4f891186 // fmla v6.4s, v12.4s, v9.s[0]
+	WORD $0x4f8911a7 // fmla v7.4s, v13.4s, v9.s[0]
+	ADD $4, R5
+	ADD R6, R1
+	ADD R6, R2
+	SUB $1, R8
+	CBNZ R8, key
+	ADD $48, R7
+	SUB $1, R17
+	CBNZ R17, group
+	FMOVQ F0, 0(R19)
+	FMOVQ F1, 16(R19)
+	FMOVQ F2, 32(R19)
+	FMOVQ F3, 48(R19)
+	FMOVQ F4, 0(R20)
+	FMOVQ F5, 16(R20)
+	FMOVQ F6, 32(R20)
+	FMOVQ F7, 48(R20)
+	RET
+
+// func valuesNEONBF16Q2x2(a *valuesArgs)
+TEXT ·valuesNEONBF16Q2x2(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 0(R0), R19
+	MOVD 16(R0), R23
+	ADD R23, R19, R20
+	MOVD 8(R0), R5
+	MOVD 24(R0), R6
+	MOVD 32(R0), R17
+	ADD $40, R0, R7
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
+	FMOVQ 32(R19), F2
+	FMOVQ 48(R19), F3
+	FMOVQ 64(R19), F4
+	FMOVQ 80(R19), F5
+	FMOVQ 96(R19), F6
+	FMOVQ 112(R19), F7
+	FMOVQ 0(R20), F8
+	FMOVQ 16(R20), F9
+	FMOVQ 32(R20), F10
+	FMOVQ 48(R20), F11
+	FMOVQ 64(R20), F12
+	FMOVQ 80(R20), F13
+	FMOVQ 96(R20), F14
+	FMOVQ 112(R20), F15
+group:
+	MOVD (R7), R1
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
+key:
+	PRFM 0(R2), PLDL1KEEP
+	FMOVS 0(R5), F16
+	FMOVS 2048(R5), F17
+	FMOVQ 0(R1), F19
+	WORD $0x2e613a72 // shll v18.4s, v19.4h, #16
+	WORD $0x6e613a73 // shll2 v19.4s, v19.8h, #16
+	FMOVQ 16(R1), F21
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
+	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
+	FMOVQ 32(R1), F19
+	WORD $0x2e613a72 // shll v18.4s, v19.4h, #16
+	WORD $0x6e613a73 // shll2 v19.4s, v19.8h, #16
+	FMOVQ 48(R1), F21
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	WORD $0x4f901244 // fmla v4.4s, v18.4s, v16.s[0]
+	WORD $0x4f901265 // fmla v5.4s, v19.4s, v16.s[0]
+	WORD $0x4f901286 // fmla v6.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a7 // fmla v7.4s, v21.4s, v16.s[0]
+	WORD $0x4f91124c // fmla v12.4s, v18.4s, v17.s[0]
+	WORD $0x4f91126d // fmla v13.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128e // fmla v14.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112af // fmla v15.4s, v21.4s, v17.s[0]
+	ADD $4, R5
+	ADD R6, R1
+	ADD R6, R2
+	SUB $1, R8
+	CBNZ R8, key
+	ADD $48, R7
+	SUB $1, R17
+	CBNZ R17, group
+	FMOVQ F0, 0(R19)
+	FMOVQ F1, 16(R19)
+	FMOVQ F2, 32(R19)
+	FMOVQ F3, 48(R19)
+	FMOVQ F4, 64(R19)
+	FMOVQ F5, 80(R19)
+	FMOVQ F6, 96(R19)
+	FMOVQ F7, 112(R19)
+	FMOVQ F8, 0(R20)
+	FMOVQ F9, 16(R20)
+	FMOVQ F10, 32(R20)
+	FMOVQ F11, 48(R20)
+	FMOVQ F12, 64(R20)
+	FMOVQ F13, 80(R20)
+	FMOVQ F14, 96(R20)
+	FMOVQ F15, 112(R20)
+	RET
+
+// func valuesNEONBF16Q3x1(a *valuesArgs)
+TEXT ·valuesNEONBF16Q3x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 0(R0), R19
+	MOVD 16(R0), R23
+	ADD R23, R19, R20
+	ADD R23, R20, R21
+	MOVD 8(R0), R5
+	MOVD 24(R0), R6
+	MOVD 32(R0), R17
+	ADD $40, R0, R7
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
+	FMOVQ 32(R19), F2
+	FMOVQ 48(R19), F3
+	FMOVQ 0(R20), F4
+	FMOVQ 16(R20), F5
+	FMOVQ 32(R20), F6
+	FMOVQ 48(R20), F7
+	FMOVQ 0(R21), F8
+	FMOVQ 16(R21), F9
+	FMOVQ 32(R21), F10
+	FMOVQ 48(R21), F11
+group:
+	MOVD (R7), R1
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
+key:
+	PRFM 0(R2), PLDL1KEEP
+	FMOVS 0(R5), F12
+	FMOVS 2048(R5), F13
+	FMOVS 4096(R5), F14
+	FMOVQ 0(R1), F16
+	WORD $0x2e613a0f // shll v15.4s, v16.4h, #16
+	WORD $0x6e613a10 // shll2 v16.4s, v16.8h, #16
+	FMOVQ 16(R1), F18
+	WORD $0x2e613a51 // shll v17.4s, v18.4h, #16
+	WORD $0x6e613a52 // shll2 v18.4s, v18.8h, #16
+	WORD $0x4f8c11e0 // fmla v0.4s, v15.4s, v12.s[0]
+	WORD $0x4f8c1201 // fmla v1.4s, v16.4s, v12.s[0]
+	WORD $0x4f8c1222 // fmla v2.4s, v17.4s, v12.s[0]
+	WORD $0x4f8c1243 // fmla v3.4s, v18.4s, v12.s[0]
+	WORD $0x4f8d11e4 // fmla v4.4s, v15.4s, v13.s[0]
+	WORD $0x4f8d1205 // fmla v5.4s, v16.4s, v13.s[0]
+	WORD $0x4f8d1226 // fmla v6.4s, v17.4s, v13.s[0]
+	WORD $0x4f8d1247 // fmla v7.4s, v18.4s, v13.s[0]
+	WORD $0x4f8e11e8 // fmla v8.4s, v15.4s, v14.s[0]
+	WORD $0x4f8e1209 // fmla v9.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e122a // fmla v10.4s, v17.4s, v14.s[0]
+	WORD $0x4f8e124b // fmla v11.4s, v18.4s, v14.s[0]
+	ADD $4, R5
+	ADD R6, R1
+	ADD R6, R2
+	SUB $1, R8
+	CBNZ R8, key
+	ADD $48, R7
+	SUB $1, R17
+	CBNZ R17, group
+	FMOVQ F0, 0(R19)
+	FMOVQ F1, 16(R19)
+	FMOVQ F2, 32(R19)
+	FMOVQ F3, 48(R19)
+	FMOVQ F4, 0(R20)
+	FMOVQ F5, 16(R20)
+	FMOVQ F6, 32(R20)
+	FMOVQ F7, 48(R20)
+	FMOVQ F8, 0(R21)
+	FMOVQ F9, 16(R21)
+	FMOVQ F10, 32(R21)
+	FMOVQ F11, 48(R21)
+	RET
+
+// func valuesNEONBF16Q4x1(a *valuesArgs)
+TEXT ·valuesNEONBF16Q4x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 0(R0), R19
+	MOVD 16(R0), R23
+	ADD R23, R19, R20
+	ADD R23, R20, R21
+	ADD R23, R21, R22
+	MOVD 8(R0), R5
+	MOVD 24(R0), R6
+	MOVD 32(R0), R17
+	ADD $40, R0, R7
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
+	FMOVQ 32(R19), F2
+	FMOVQ 48(R19), F3
+	FMOVQ 0(R20), F4
+	FMOVQ 16(R20), F5
+	FMOVQ 32(R20), F6
+	FMOVQ 48(R20), F7
+	FMOVQ 0(R21), F8
+	FMOVQ 16(R21), F9
+	FMOVQ 32(R21), F10
+	FMOVQ 48(R21), F11
+	FMOVQ 0(R22), F12
+	FMOVQ 16(R22), F13
+	FMOVQ 32(R22), F14
+	FMOVQ 48(R22), F15
+group:
+	MOVD (R7), R1
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
+key:
+	PRFM 0(R2), PLDL1KEEP
+	FMOVS 0(R5), F16
+	FMOVS 2048(R5), F17
+	FMOVS 4096(R5), F18
+	FMOVS 6144(R5), F19
+	FMOVQ 0(R1), F21
+	WORD $0x2e613ab4 // shll v20.4s, v21.4h, #16
+	WORD $0x6e613ab5 // shll2 v21.4s, v21.8h, #16
+	FMOVQ 16(R1), F23
+	WORD $0x2e613af6 // shll v22.4s, v23.4h, #16
+	WORD $0x6e613af7 // shll2 v23.4s, v23.8h, #16
+	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e3 // fmla v3.4s, v23.4s, v16.s[0]
+	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
+	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
+	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
+	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
+	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
+	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
+	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
+	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
+	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
+	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
+	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
+	ADD $4, R5
+	ADD R6, R1
+	ADD R6, R2
+	SUB $1, R8
+	CBNZ R8, key
+	ADD $48, R7
+	SUB $1, R17
+	CBNZ R17, group
+	FMOVQ F0, 0(R19)
+	FMOVQ F1, 16(R19)
+	FMOVQ F2, 32(R19)
+	FMOVQ F3, 48(R19)
+	FMOVQ F4, 0(R20)
+	FMOVQ F5, 16(R20)
+	FMOVQ F6, 32(R20)
+	FMOVQ F7, 48(R20)
+	FMOVQ F8, 0(R21)
+	FMOVQ F9, 16(R21)
+	FMOVQ F10, 32(R21)
+	FMOVQ F11, 48(R21)
+	FMOVQ F12, 0(R22)
+	FMOVQ F13, 16(R22)
+	FMOVQ F14, 32(R22)
+	FMOVQ F15, 48(R22)
+	RET
+
+// func scoresNEONQ8Q1x1(a *scoresArgs)
+TEXT ·scoresNEONQ8Q1x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+block:
+	FMOVQ 0(R1), F10
+	WORD $0x0e217949 // fcvtl v9.4s, v10.4h
+	WORD $0x4e21794a // fcvtl2 v10.4s, v10.8h
+	FMOVQ 16(R1), F12
+	WORD $0x0e21798b // fcvtl v11.4s, v12.4h
+	WORD $0x4e21798c // fcvtl2 v12.4s, v12.8h
+	PRFM (R9), PLDL1KEEP
+	ADD $32, R1
+	ADD $32, R9
+	MOVD $32, R17
+	CMP R17, R24
+	CSEL LT, R24, R17, R17
+	SUB R17, R24
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F4
+	PRFM 0(R9), PLDL1KEEP
+	FMOVQ 0(R1), F8
+	WORD $0x0f08a506 // sxtl v6.8h, v8.8b
+	WORD $0x4f08a508 // sxtl2 v8.8h, v8.16b
+	WORD $0x0f10a4c5 // sxtl v5.4s, v6.4h
+	WORD $0x4f10a4c6 // sxtl2 v6.4s, v6.8h
+	WORD $0x0f10a507 // sxtl v7.4s, v8.4h
+	WORD $0x4f10a508 // sxtl2 v8.4s, v8.8h
+	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
+	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
+	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
+	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
+	WORD $0x6e29dca5 // fmul v5.4s, v5.4s, v9.4s
+	WORD $0x6e2adcc6 // fmul v6.4s, v6.4s, v10.4s
+	WORD $0x6e2bdce7 // fmul v7.4s, v7.4s, v11.4s
+	WORD $0x6e2cdd08 // fmul v8.4s, v8.4s, v12.4s
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0x4f8410c1 // fmla v1.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410e2 // fmla v2.4s, v7.4s, v4.s[0]
+	WORD $0x4f841103 // fmla v3.4s, v8.4s, v4.s[0]
+	FMOVQ 16(R1), F8
+	WORD $0x0f08a506 // sxtl v6.8h, v8.8b
+	WORD $0x4f08a508 // sxtl2 v8.8h, v8.16b
+	WORD $0x0f10a4c5 // sxtl v5.4s, v6.4h
+	WORD $0x4f10a4c6 // sxtl2 v6.4s, v6.8h
+	WORD $0x0f10a507 // sxtl v7.4s, v8.4h
+	WORD $0x4f10a508 // sxtl2 v8.4s, v8.8h
+	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
+	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
+	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
+	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
+	WORD $0x6e29dca5 // fmul v5.4s, v5.4s, v9.4s
+	WORD $0x6e2adcc6 // fmul v6.4s, v6.4s, v10.4s
+	WORD $0x6e2bdce7 // fmul v7.4s, v7.4s, v11.4s
+	WORD $0x6e2cdd08 // fmul v8.4s, v8.4s, v12.4s
+	WORD $0x4fa410a0 // fmla v0.4s, v5.4s, v4.s[1]
+	WORD $0x4fa410c1 // fmla v1.4s, v6.4s, v4.s[1]
+	WORD $0x4fa410e2 // fmla v2.4s, v7.4s, v4.s[1]
+	WORD $0x4fa41103 // fmla v3.4s, v8.4s, v4.s[1]
+	FMOVQ 32(R1), F8
+	WORD $0x0f08a506 // sxtl v6.8h, v8.8b
+	WORD $0x4f08a508 // sxtl2 v8.8h, v8.16b
+	WORD $0x0f10a4c5 // sxtl v5.4s, v6.4h
+	WORD $0x4f10a4c6 // sxtl2 v6.4s, v6.8h
+	WORD $0x0f10a507 // sxtl v7.4s, v8.4h
+	WORD $0x4f10a508 // sxtl2 v8.4s, v8.8h
+	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
+	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
+	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
+	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
+	WORD $0x6e29dca5 // fmul v5.4s, v5.4s, v9.4s
+	WORD $0x6e2adcc6 // fmul v6.4s, v6.4s, v10.4s
+	WORD $0x6e2bdce7 // fmul v7.4s, v7.4s, v11.4s
+	WORD $0x6e2cdd08 // fmul v8.4s, v8.4s, v12.4s
+	WORD $0x4f8418a0 // fmla v0.4s, v5.4s, v4.s[2]
+	WORD $0x4f8418c1 // fmla v1.4s, v6.4s, v4.s[2]
+	WORD $0x4f8418e2 // fmla v2.4s, v7.4s, v4.s[2]
+	WORD $0x4f841903 // fmla v3.4s, v8.4s, v4.s[2]
+	FMOVQ 48(R1), F8
+	WORD $0x0f08a506 // sxtl v6.8h, v8.8b
+	WORD $0x4f08a508 // sxtl2 v8.8h, v8.16b
+	WORD $0x0f10a4c5 // sxtl v5.4s, v6.4h
+	WORD $0x4f10a4c6 // sxtl2 v6.4s, v6.8h
+	WORD $0x0f10a507 // sxtl v7.4s, v8.4h
+	WORD $0x4f10a508 // sxtl2 v8.4s, v8.8h
+	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
+	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
+	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
+	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
+	WORD $0x6e29dca5 // fmul v5.4s, v5.4s, v9.4s
+	WORD $0x6e2adcc6 // fmul v6.4s, v6.4s, v10.4s
+	WORD $0x6e2bdce7 // fmul v7.4s, v7.4s, v11.4s
+	WORD $0x6e2cdd08 // fmul v8.4s, v8.4s, v12.4s
+	WORD $0x4fa418a0 // fmla v0.4s, v5.4s, v4.s[3]
+	WORD $0x4fa418c1 // fmla v1.4s, v6.4s, v4.s[3]
+	WORD $0x4fa418e2 // fmla v2.4s, v7.4s, v4.s[3]
+	WORD $0x4fa41903 // fmla v3.4s, v8.4s, v4.s[3]
+	ADD $64, R1
+	ADD $64, R9
+	ADD $16, R5
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F4
+	FMOVQ 0(R1), F8
+	WORD $0x0f08a506 // sxtl v6.8h, v8.8b
+	WORD $0x4f08a508 // sxtl2 v8.8h, v8.16b
+	WORD $0x0f10a4c5 // sxtl v5.4s, v6.4h
+	WORD $0x4f10a4c6 // sxtl2 v6.4s, v6.8h
+	WORD $0x0f10a507 // sxtl v7.4s, v8.4h
+	WORD $0x4f10a508 // sxtl2 v8.4s, v8.8h
+	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
+	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
+	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
+	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
+	WORD $0x6e29dca5 // fmul v5.4s, v5.4s, v9.4s
+	WORD $0x6e2adcc6 // fmul v6.4s, v6.4s, v10.4s
+	WORD $0x6e2bdce7 // fmul v7.4s, v7.4s, v11.4s
+	WORD $0x6e2cdd08 // fmul v8.4s, v8.4s, v12.4s
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0x4f8410c1 // fmla v1.4s, v6.4s, v4.s[0]
+	WORD $0x4f8410e2 // fmla v2.4s, v7.4s, v4.s[0]
+	WORD $0x4f841103 // fmla v3.4s, v8.4s, v4.s[0]
+	ADD $16, R1
+	ADD $4, R5
+	SUBS $1, R17
+	BNE single
+done:
+	CBNZ R24, block
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V5.S4]
+	WORD $0x6e25dc00 // fmul v0.4s, v0.4s, v5.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e25dc21 // fmul v1.4s, v1.4s, v5.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e25dc42 // fmul v2.4s, v2.4s, v5.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e25dc63 // fmul v3.4s, v3.4s, v5.4s
+	FMOVQ F3, 48(R19)
+	RET
+
+// func scoresNEONQ8Q1x2(a *scoresArgs)
+TEXT ·scoresNEONQ8Q1x2(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	MOVD 64(R0), R2
+	MOVD 128(R0), R10
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+block:
+	FMOVQ 0(R1), F14
+	WORD $0x0e2179cd // fcvtl v13.4s, v14.4h
+	WORD $0x4e2179ce // fcvtl2 v14.4s, v14.8h
+	FMOVQ 16(R1), F16
+	WORD $0x0e217a0f // fcvtl v15.4s, v16.4h
+	WORD $0x4e217a10 // fcvtl2 v16.4s, v16.8h
+	PRFM (R9), PLDL1KEEP
+	FMOVQ 0(R2), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 16(R2), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	PRFM (R10), PLDL1KEEP
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R9
+	ADD $32, R10
+	MOVD $32, R17
+	CMP R17, R24
+	CSEL LT, R24, R17, R17
+	SUB R17, R24
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F8
+	PRFM 0(R9), PLDL1KEEP
+	PRFM 0(R10), PLDL1KEEP
+	FMOVQ 0(R1), F12
+	WORD $0x0f08a58a // sxtl v10.8h, v12.8b
+	WORD $0x4f08a58c // sxtl2 v12.8h, v12.16b
+	WORD $0x0f10a549 // sxtl v9.4s, v10.4h
+	WORD $0x4f10a54a // sxtl2 v10.4s, v10.8h
+	WORD $0x0f10a58b // sxtl v11.4s, v12.4h
+	WORD $0x4f10a58c // sxtl2 v12.4s, v12.8h
+	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
+	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
+	WORD $0x6e2ddd29 // fmul v9.4s, v9.4s, v13.4s
+	WORD $0x6e2edd4a // fmul v10.4s, v10.4s, v14.4s
+	WORD $0x6e2fdd6b // fmul v11.4s, v11.4s, v15.4s
+	WORD $0x6e30dd8c // fmul v12.4s, v12.4s, v16.4s
+	WORD $0x4f881120 // fmla v0.4s, v9.4s, v8.s[0]
+	WORD $0x4f881141 // fmla v1.4s, v10.4s, v8.s[0]
+	WORD $0x4f881162 // fmla v2.4s, v11.4s, v8.s[0]
+	WORD $0x4f881183 // fmla v3.4s, v12.4s, v8.s[0]
+	FMOVQ 0(R2), F12
+	WORD $0x0f08a58a // sxtl v10.8h, v12.8b
+	WORD $0x4f08a58c // sxtl2 v12.8h, v12.16b
+	WORD $0x0f10a549 // sxtl v9.4s, v10.4h
+	WORD $0x4f10a54a // sxtl2 v10.4s, v10.8h
+	WORD $0x0f10a58b // sxtl v11.4s, v12.4h
+	WORD $0x4f10a58c // sxtl2 v12.4s, v12.8h
+	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
+	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
+	WORD $0x6e31dd29 // fmul v9.4s, v9.4s, v17.4s
+	WORD $0x6e32dd4a // fmul v10.4s, v10.4s, v18.4s
+	WORD $0x6e33dd6b // fmul v11.4s, v11.4s, v19.4s
+	WORD $0x6e34dd8c // fmul v12.4s, v12.4s, v20.4s
+	WORD $0x4f881124 // fmla v4.4s, v9.4s, v8.s[0]
+	WORD $0x4f881145 // fmla v5.4s, v10.4s, v8.s[0]
+	WORD $0x4f881166 // fmla v6.4s, v11.4s, v8.s[0]
+	WORD $0x4f881187 // fmla v7.4s, v12.4s, v8.s[0]
+	FMOVQ 16(R1), F12
+	WORD $0x0f08a58a // sxtl v10.8h, v12.8b
+	WORD $0x4f08a58c // sxtl2 v12.8h, v12.16b
+	WORD $0x0f10a549 // sxtl v9.4s, v10.4h
+	WORD $0x4f10a54a // sxtl2 v10.4s, v10.8h
+	WORD $0x0f10a58b // sxtl v11.4s, v12.4h
+	WORD $0x4f10a58c // sxtl2 v12.4s, v12.8h
+	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
+	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
+	WORD $0x6e2ddd29 // fmul v9.4s, v9.4s, v13.4s
+	WORD $0x6e2edd4a // fmul v10.4s, v10.4s, v14.4s
+	WORD $0x6e2fdd6b // fmul v11.4s, v11.4s, v15.4s
+	WORD $0x6e30dd8c // fmul v12.4s, v12.4s, v16.4s
+	WORD $0x4fa81120 // fmla v0.4s, v9.4s, v8.s[1]
+	WORD $0x4fa81141 // fmla v1.4s, v10.4s, v8.s[1]
+	WORD $0x4fa81162 // fmla v2.4s, v11.4s, v8.s[1]
+	WORD $0x4fa81183 // fmla v3.4s, v12.4s, v8.s[1]
+	FMOVQ 16(R2), F12
+	WORD $0x0f08a58a // sxtl v10.8h, v12.8b
+	WORD $0x4f08a58c // sxtl2 v12.8h, v12.16b
+	WORD $0x0f10a549 // sxtl v9.4s, v10.4h
+	WORD $0x4f10a54a // sxtl2 v10.4s, v10.8h
+	WORD $0x0f10a58b // sxtl v11.4s, v12.4h
+	WORD $0x4f10a58c // sxtl2 v12.4s, v12.8h
+	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
+	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
+	WORD $0x6e31dd29 // fmul v9.4s, v9.4s, v17.4s
+	WORD $0x6e32dd4a // fmul v10.4s, v10.4s, v18.4s
+	WORD $0x6e33dd6b // fmul v11.4s, v11.4s, v19.4s
+	WORD $0x6e34dd8c // fmul v12.4s, v12.4s, v20.4s
+	WORD $0x4fa81124 // fmla v4.4s, v9.4s, v8.s[1]
+	WORD $0x4fa81145 // fmla v5.4s, v10.4s, v8.s[1]
+	WORD $0x4fa81166 // fmla v6.4s, v11.4s, v8.s[1]
+	WORD $0x4fa81187 // fmla v7.4s, v12.4s, v8.s[1]
+	FMOVQ 32(R1), F12
+	WORD $0x0f08a58a // sxtl v10.8h, v12.8b
+	WORD $0x4f08a58c // sxtl2 v12.8h, v12.16b
+	WORD $0x0f10a549 // sxtl v9.4s, v10.4h
+	WORD $0x4f10a54a // sxtl2 v10.4s, v10.8h
+	WORD $0x0f10a58b // sxtl v11.4s, v12.4h
+	WORD $0x4f10a58c // sxtl2 v12.4s, v12.8h
+	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
+	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
+	WORD $0x6e2ddd29 // fmul v9.4s, v9.4s, v13.4s
+	WORD $0x6e2edd4a // fmul v10.4s, v10.4s, v14.4s
+	WORD $0x6e2fdd6b // fmul v11.4s, v11.4s, v15.4s
+	WORD $0x6e30dd8c // fmul v12.4s, v12.4s, v16.4s
+	WORD $0x4f881920 // fmla v0.4s, v9.4s, v8.s[2]
+	WORD $0x4f881941 // fmla v1.4s, v10.4s, v8.s[2]
+	WORD $0x4f881962 // fmla v2.4s, v11.4s, v8.s[2]
+	WORD $0x4f881983 // fmla v3.4s, v12.4s, v8.s[2]
+	FMOVQ 32(R2), F12
+	WORD $0x0f08a58a // sxtl v10.8h, v12.8b
+	WORD $0x4f08a58c // sxtl2 v12.8h, v12.16b
+	WORD $0x0f10a549 // sxtl v9.4s, v10.4h
+	WORD $0x4f10a54a // sxtl2 v10.4s, v10.8h
+	WORD $0x0f10a58b // sxtl v11.4s, v12.4h
+	WORD $0x4f10a58c // sxtl2 v12.4s, v12.8h
+	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
+	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
+	WORD $0x6e31dd29 // fmul v9.4s, v9.4s, v17.4s
+	WORD $0x6e32dd4a // fmul v10.4s, v10.4s, v18.4s
+	WORD $0x6e33dd6b // fmul v11.4s, v11.4s, v19.4s
+	WORD $0x6e34dd8c // fmul v12.4s, v12.4s, v20.4s
+	WORD $0x4f881924 // fmla v4.4s, v9.4s, v8.s[2]
+	WORD $0x4f881945 // fmla v5.4s, v10.4s, v8.s[2]
+	WORD $0x4f881966 // fmla v6.4s, v11.4s, v8.s[2]
+	WORD $0x4f881987 // fmla v7.4s, v12.4s, v8.s[2]
+	FMOVQ 48(R1), F12
+	WORD $0x0f08a58a // sxtl v10.8h, v12.8b
+	WORD $0x4f08a58c // sxtl2 v12.8h, v12.16b
+	WORD $0x0f10a549 // sxtl v9.4s, v10.4h
+	WORD $0x4f10a54a // sxtl2 v10.4s, v10.8h
+	WORD $0x0f10a58b // sxtl v11.4s, v12.4h
+	WORD $0x4f10a58c // sxtl2 v12.4s, v12.8h
+	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
+	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
+	WORD $0x6e2ddd29 // fmul v9.4s, v9.4s, v13.4s
+	WORD $0x6e2edd4a // fmul v10.4s, v10.4s, v14.4s
+	WORD $0x6e2fdd6b // fmul v11.4s, v11.4s, v15.4s
+	WORD $0x6e30dd8c // fmul v12.4s, v12.4s, v16.4s
+	WORD $0x4fa81920 // fmla v0.4s, v9.4s, v8.s[3]
+	WORD $0x4fa81941 // fmla v1.4s, v10.4s, v8.s[3]
+	WORD $0x4fa81962 // fmla v2.4s, v11.4s, v8.s[3]
+	WORD $0x4fa81983 // fmla v3.4s, v12.4s, v8.s[3]
+	FMOVQ 48(R2), F12
+	WORD $0x0f08a58a // sxtl v10.8h, v12.8b
+	WORD $0x4f08a58c // sxtl2 v12.8h, v12.16b
+	WORD $0x0f10a549 // sxtl v9.4s, v10.4h
+	WORD $0x4f10a54a // sxtl2 v10.4s, v10.8h
+	WORD $0x0f10a58b // sxtl v11.4s, v12.4h
+	WORD $0x4f10a58c // sxtl2 v12.4s, v12.8h
+	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
+	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
+	WORD $0x6e31dd29 // fmul v9.4s, v9.4s, v17.4s
+	WORD $0x6e32dd4a // fmul v10.4s, v10.4s, v18.4s
+	WORD $0x6e33dd6b // fmul v11.4s, v11.4s, v19.4s
+	WORD $0x6e34dd8c // fmul v12.4s, v12.4s, v20.4s
+	WORD $0x4fa81924 // fmla v4.4s, v9.4s, v8.s[3]
+	WORD $0x4fa81945 // fmla v5.4s, v10.4s, v8.s[3]
+	WORD $0x4fa81966 // fmla v6.4s, v11.4s, v8.s[3]
+	WORD $0x4fa81987 // fmla v7.4s, v12.4s, v8.s[3]
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R9
+	ADD $64, R10
+	ADD $16, R5
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F8
+	FMOVQ 0(R1), F12
+	WORD $0x0f08a58a // sxtl v10.8h, v12.8b
+	WORD $0x4f08a58c // sxtl2 v12.8h, v12.16b
+	WORD $0x0f10a549 // sxtl v9.4s, v10.4h
+	WORD $0x4f10a54a // sxtl2 v10.4s, v10.8h
+	WORD $0x0f10a58b // sxtl v11.4s, v12.4h
+	WORD $0x4f10a58c // sxtl2 v12.4s, v12.8h
+	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
+	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
+	WORD $0x6e2ddd29 // fmul v9.4s, v9.4s, v13.4s
+	WORD $0x6e2edd4a // fmul v10.4s, v10.4s, v14.4s
+	WORD $0x6e2fdd6b // fmul v11.4s, v11.4s, v15.4s
+	WORD $0x6e30dd8c // fmul v12.4s, v12.4s, v16.4s
+	WORD $0x4f881120 // fmla v0.4s, v9.4s, v8.s[0]
+	WORD $0x4f881141 // fmla v1.4s, v10.4s, v8.s[0]
+	WORD $0x4f881162 // fmla v2.4s, v11.4s, v8.s[0]
+	WORD $0x4f881183 // fmla v3.4s, v12.4s, v8.s[0]
+	FMOVQ 0(R2), F12
+	WORD $0x0f08a58a // sxtl v10.8h, v12.8b
+	WORD $0x4f08a58c // sxtl2 v12.8h, v12.16b
+	WORD $0x0f10a549 // sxtl v9.4s, v10.4h
+	WORD $0x4f10a54a // sxtl2 v10.4s, v10.8h
+	WORD $0x0f10a58b // sxtl v11.4s, v12.4h
+	WORD $0x4f10a58c // sxtl2 v12.4s, v12.8h
+	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
+	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
+	WORD $0x6e31dd29 // fmul v9.4s, v9.4s, v17.4s
+	WORD $0x6e32dd4a // fmul v10.4s, v10.4s, v18.4s
+	WORD $0x6e33dd6b // fmul v11.4s, v11.4s, v19.4s
+	WORD $0x6e34dd8c // fmul v12.4s, v12.4s, v20.4s
+	WORD $0x4f881124 // fmla v4.4s, v9.4s, v8.s[0]
+	WORD $0x4f881145 // fmla v5.4s, v10.4s, v8.s[0]
+	WORD $0x4f881166 // fmla v6.4s, v11.4s, v8.s[0]
+	WORD $0x4f881187 // fmla v7.4s, v12.4s, v8.s[0]
+	ADD $16, R1
+	ADD $16, R2
+	ADD $4, R5
+	SUBS $1, R17
+	BNE single
+done:
+	CBNZ R24, block
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V9.S4]
+	WORD $0x6e29dc00 // fmul v0.4s, v0.4s, v9.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e29dc21 // fmul v1.4s, v1.4s, v9.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e29dc42 // fmul v2.4s, v2.4s, v9.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e29dc63 // fmul v3.4s, v3.4s, v9.4s
+	FMOVQ F3, 48(R19)
+	WORD $0x6e29dc84 // fmul v4.4s, v4.4s, v9.4s
+	FMOVQ F4, 64(R19)
+	WORD $0x6e29dca5 // fmul v5.4s, v5.4s, v9.4s
+	FMOVQ F5, 80(R19)
+	WORD $0x6e29dcc6 // fmul v6.4s, v6.4s, v9.4s
+	FMOVQ F6, 96(R19)
+	WORD $0x6e29dce7 // fmul v7.4s, v7.4s, v9.4s
+	FMOVQ F7, 112(R19)
+	RET
+
+// func scoresNEONQ8Q2x1(a *scoresArgs)
+TEXT ·scoresNEONQ8Q2x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 32(R0), R6
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+block:
+	FMOVQ 0(R1), F15
+	WORD $0x0e2179ee // fcvtl v14.4s, v15.4h
+	WORD $0x4e2179ef // fcvtl2 v15.4s, v15.8h
+	FMOVQ 16(R1), F17
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	PRFM (R9), PLDL1KEEP
+	ADD $32, R1
+	ADD $32, R9
+	MOVD $32, R17
+	CMP R17, R24
+	CSEL LT, R24, R17, R17
+	SUB R17, R24
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F8
+	FMOVQ 0(R6), F9
+	PRFM 0(R9), PLDL1KEEP
+	FMOVQ 0(R1), F13
+	WORD $0x0f08a5ab // sxtl v11.8h, v13.8b
+	WORD $0x4f08a5ad // sxtl2 v13.8h, v13.16b
+	WORD $0x0f10a56a // sxtl v10.4s, v11.4h
+	WORD $0x4f10a56b // sxtl2 v11.4s, v11.8h
+	WORD $0x0f10a5ac // sxtl v12.4s, v13.4h
+	WORD $0x4f10a5ad // sxtl2 v13.4s, v13.8h
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
+	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
+	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
+	WORD $0x6e2edd4a // fmul v10.4s, v10.4s, v14.4s
+	WORD $0x6e2fdd6b // fmul v11.4s, v11.4s, v15.4s
+	WORD $0x6e30dd8c // fmul v12.4s, v12.4s, v16.4s
+	WORD $0x6e31ddad // fmul v13.4s, v13.4s, v17.4s
+	WORD $0x4f881140 // fmla v0.4s, v10.4s, v8.s[0]
+	WORD $0x4f881161 // fmla v1.4s, v11.4s, v8.s[0]
+	WORD $0x4f881182 // fmla v2.4s, v12.4s, v8.s[0]
+	WORD $0x4f8811a3 // fmla v3.4s, v13.4s, v8.s[0]
+	WORD $0x4f891144 // fmla v4.4s, v10.4s, v9.s[0]
+	WORD $0x4f891165 // fmla v5.4s, v11.4s, v9.s[0]
+	WORD $0x4f891186 // fmla v6.4s, v12.4s, v9.s[0]
+	WORD $0x4f8911a7 // fmla v7.4s, v13.4s, v9.s[0]
+	FMOVQ 16(R1), F13
+	WORD $0x0f08a5ab // sxtl v11.8h, v13.8b
+	WORD $0x4f08a5ad // sxtl2 v13.8h, v13.16b
+	WORD $0x0f10a56a // sxtl v10.4s, v11.4h
+	WORD $0x4f10a56b // sxtl2 v11.4s, v11.8h
+	WORD $0x0f10a5ac // sxtl v12.4s, v13.4h
+	WORD $0x4f10a5ad // sxtl2 v13.4s, v13.8h
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
+	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
+	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
+	WORD $0x6e2edd4a // fmul v10.4s, v10.4s, v14.4s
+	WORD $0x6e2fdd6b // fmul v11.4s, v11.4s, v15.4s
+	WORD $0x6e30dd8c // fmul v12.4s, v12.4s, v16.4s
+	WORD $0x6e31ddad // fmul v13.4s, v13.4s, v17.4s
+	WORD $0x4fa81140 // fmla v0.4s, v10.4s, v8.s[1]
+	WORD $0x4fa81161 // fmla v1.4s, v11.4s, v8.s[1]
+	WORD $0x4fa81182 // fmla v2.4s, v12.4s, v8.s[1]
+	WORD $0x4fa811a3 // fmla v3.4s, v13.4s, v8.s[1]
+	WORD $0x4fa91144 // fmla v4.4s, v10.4s, v9.s[1]
+	WORD $0x4fa91165 // fmla v5.4s, v11.4s, v9.s[1]
+	WORD $0x4fa91186 // fmla v6.4s, v12.4s, v9.s[1]
+	WORD $0x4fa911a7 // fmla v7.4s, v13.4s, v9.s[1]
+	FMOVQ 32(R1), F13
+	WORD $0x0f08a5ab // sxtl v11.8h, v13.8b
+	WORD $0x4f08a5ad // sxtl2 v13.8h, v13.16b
+	WORD $0x0f10a56a // sxtl v10.4s, v11.4h
+	WORD $0x4f10a56b // sxtl2 v11.4s, v11.8h
+	WORD $0x0f10a5ac // sxtl v12.4s, v13.4h
+	WORD $0x4f10a5ad // sxtl2 v13.4s, v13.8h
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
+	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
+	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
+	WORD $0x6e2edd4a // fmul v10.4s, v10.4s, v14.4s
+	WORD $0x6e2fdd6b // fmul v11.4s, v11.4s, v15.4s
+	WORD $0x6e30dd8c // fmul v12.4s, v12.4s, v16.4s
+	WORD $0x6e31ddad // fmul v13.4s, v13.4s, v17.4s
+	WORD $0x4f881940 // fmla v0.4s, v10.4s, v8.s[2]
+	WORD $0x4f881961 // fmla v1.4s, v11.4s, v8.s[2]
+	WORD $0x4f881982 // fmla v2.4s, v12.4s, v8.s[2]
+	WORD $0x4f8819a3 // fmla v3.4s, v13.4s, v8.s[2]
+	WORD $0x4f891944 // fmla v4.4s, v10.4s, v9.s[2]
+	WORD $0x4f891965 // fmla v5.4s, v11.4s, v9.s[2]
+	WORD $0x4f891986 // fmla v6.4s, v12.4s, v9.s[2]
+	WORD $0x4f8919a7 // fmla v7.4s, v13.4s, v9.s[2]
+	FMOVQ 48(R1), F13
+	WORD $0x0f08a5ab // sxtl v11.8h, v13.8b
+	WORD $0x4f08a5ad // sxtl2 v13.8h, v13.16b
+	WORD $0x0f10a56a // sxtl v10.4s, v11.4h
+	WORD $0x4f10a56b // sxtl2 v11.4s, v11.8h
+	WORD $0x0f10a5ac // sxtl v12.4s, v13.4h
+	WORD $0x4f10a5ad // sxtl2 v13.4s, v13.8h
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
+	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
+	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
+	WORD $0x6e2edd4a // fmul v10.4s, v10.4s, v14.4s
+	WORD $0x6e2fdd6b // fmul v11.4s, v11.4s, v15.4s
+	WORD $0x6e30dd8c // fmul v12.4s, v12.4s, v16.4s
+	WORD $0x6e31ddad // fmul v13.4s, v13.4s, v17.4s
+	WORD $0x4fa81940 // fmla v0.4s, v10.4s, v8.s[3]
+	WORD $0x4fa81961 // fmla v1.4s, v11.4s, v8.s[3]
+	WORD $0x4fa81982 // fmla v2.4s, v12.4s, v8.s[3]
+	WORD $0x4fa819a3 // fmla v3.4s, v13.4s, v8.s[3]
+	WORD $0x4fa91944 // fmla v4.4s, v10.4s, v9.s[3]
+	WORD $0x4fa91965 // fmla v5.4s, v11.4s, v9.s[3]
+	WORD $0x4fa91986 // fmla v6.4s, v12.4s, v9.s[3]
+	WORD $0x4fa919a7 // fmla v7.4s, v13.4s, v9.s[3]
+	ADD $64, R1
+	ADD $64, R9
+	ADD $16, R5
+	ADD $16, R6
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F8
+	FMOVS (R6), F9
+	FMOVQ 0(R1), F13
+	WORD $0x0f08a5ab // sxtl v11.8h, v13.8b
+	WORD $0x4f08a5ad // sxtl2 v13.8h, v13.16b
+	WORD $0x0f10a56a // sxtl v10.4s, v11.4h
+	WORD $0x4f10a56b // sxtl2 v11.4s, v11.8h
+	WORD $0x0f10a5ac // sxtl v12.4s, v13.4h
+	WORD $0x4f10a5ad // sxtl2 v13.4s, v13.8h
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
+	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
+	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
+	WORD $0x6e2edd4a // fmul v10.4s, v10.4s, v14.4s
+	WORD $0x6e2fdd6b // fmul v11.4s, v11.4s, v15.4s
+	WORD $0x6e30dd8c // fmul v12.4s, v12.4s, v16.4s
+	WORD $0x6e31ddad // fmul v13.4s, v13.4s, v17.4s
+	WORD $0x4f881140 // fmla v0.4s, v10.4s, v8.s[0]
+	WORD $0x4f881161 // fmla v1.4s, v11.4s, v8.s[0]
+	WORD $0x4f881182 // fmla v2.4s, v12.4s, v8.s[0]
+	WORD $0x4f8811a3 // fmla v3.4s, v13.4s, v8.s[0]
+	WORD $0x4f891144 // fmla v4.4s, v10.4s, v9.s[0]
+	WORD $0x4f891165 // fmla v5.4s, v11.4s, v9.s[0]
+	WORD $0x4f891186 // fmla v6.4s, v12.4s, v9.s[0]
+	WORD $0x4f8911a7 // fmla v7.4s, v13.4s, v9.s[0]
+	ADD $16, R1
+	ADD $4, R5
+	ADD $4, R6
+	SUBS $1, R17
+	BNE single
+done:
+	CBNZ R24, block
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V10.S4]
+	WORD $0x6e2adc00 // fmul v0.4s, v0.4s, v10.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e2adc21 // fmul v1.4s, v1.4s, v10.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e2adc42 // fmul v2.4s, v2.4s, v10.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e2adc63 // fmul v3.4s, v3.4s, v10.4s
+	FMOVQ F3, 48(R19)
+	WORD $0x6e2adc84 // fmul v4.4s, v4.4s, v10.4s
+	FMOVQ F4, 2048(R19)
+	WORD $0x6e2adca5 // fmul v5.4s, v5.4s, v10.4s
+	FMOVQ F5, 2064(R19)
+	WORD $0x6e2adcc6 // fmul v6.4s, v6.4s, v10.4s
+	FMOVQ F6, 2080(R19)
+	WORD $0x6e2adce7 // fmul v7.4s, v7.4s, v10.4s
+	FMOVQ F7, 2096(R19)
+	RET
+
+// func scoresNEONQ8Q2x2(a *scoresArgs)
+TEXT ·scoresNEONQ8Q2x2(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 32(R0), R6
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	MOVD 64(R0), R2
+	MOVD 128(R0), R10
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	WORD $0x4f000409 // movi v9.4s, #0x0
+	WORD $0x4f00040a // movi v10.4s, #0x0
+	WORD $0x4f00040b // movi v11.4s, #0x0
+	WORD $0x4f00040c // movi v12.4s, #0x0
+	WORD $0x4f00040d // movi v13.4s, #0x0
+	WORD $0x4f00040e // movi v14.4s, #0x0
+	WORD $0x4f00040f // movi v15.4s, #0x0
+block:
+	FMOVQ 0(R1), F23
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	FMOVQ 16(R1), F25
+	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
+	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
+	PRFM (R9), PLDL1KEEP
+	FMOVQ 0(R2), F27
+	WORD $0x0e217b7a // fcvtl v26.4s, v27.4h
+	WORD $0x4e217b7b // fcvtl2 v27.4s, v27.8h
+	FMOVQ 16(R2), F29
+	WORD $0x0e217bbc // fcvtl v28.4s, v29.4h
+	WORD $0x4e217bbd // fcvtl2 v29.4s, v29.8h
+	PRFM (R10), PLDL1KEEP
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R9
+	ADD $32, R10
+	MOVD $32, R17
+	CMP R17, R24
+	CSEL LT, R24, R17, R17
+	SUB R17, R24
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F16
+	FMOVQ 0(R6), F17
+	PRFM 0(R9), PLDL1KEEP
+	PRFM 0(R10), PLDL1KEEP
+	FMOVQ 0(R1), F21
+	WORD $0x0f08a6b3 // sxtl v19.8h, v21.8b
+	WORD $0x4f08a6b5 // sxtl2 v21.8h, v21.16b
+	WORD $0x0f10a672 // sxtl v18.4s, v19.4h
+	WORD $0x4f10a673 // sxtl2 v19.4s, v19.8h
+	WORD $0x0f10a6b4 // sxtl v20.4s, v21.4h
+	WORD $0x4f10a6b5 // sxtl2 v21.4s, v21.8h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
+	WORD $0x6e36de52 // fmul v18.4s, v18.4s, v22.4s
+	WORD $0x6e37de73 // fmul v19.4s, v19.4s, v23.4s
+	WORD $0x6e38de94 // fmul v20.4s, v20.4s, v24.4s
+	WORD $0x6e39deb5 // fmul v21.4s, v21.4s, v25.4s
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
+	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
+	FMOVQ 0(R2), F21
+	WORD $0x0f08a6b3 // sxtl v19.8h, v21.8b
+	WORD $0x4f08a6b5 // sxtl2 v21.8h, v21.16b
+	WORD $0x0f10a672 // sxtl v18.4s, v19.4h
+	WORD $0x4f10a673 // sxtl2 v19.4s, v19.8h
+	WORD $0x0f10a6b4 // sxtl v20.4s, v21.4h
+	WORD $0x4f10a6b5 // sxtl2 v21.4s, v21.8h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
+	WORD $0x6e3ade52 // fmul v18.4s, v18.4s, v26.4s
+	WORD $0x6e3bde73 // fmul v19.4s, v19.4s, v27.4s
+	WORD $0x6e3cde94 // fmul v20.4s, v20.4s, v28.4s
+	WORD $0x6e3ddeb5 // fmul v21.4s, v21.4s, v29.4s
+	WORD $0x4f901244 // fmla v4.4s, v18.4s, v16.s[0]
+	WORD $0x4f901265 // fmla v5.4s, v19.4s, v16.s[0]
+	WORD $0x4f901286 // fmla v6.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a7 // fmla v7.4s, v21.4s, v16.s[0]
+	WORD $0x4f91124c // fmla v12.4s, v18.4s, v17.s[0]
+	WORD $0x4f91126d // fmla v13.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128e // fmla v14.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112af // fmla v15.4s, v21.4s, v17.s[0]
+	FMOVQ 16(R1), F21
+	WORD $0x0f08a6b3 // sxtl v19.8h, v21.8b
+	WORD $0x4f08a6b5 // sxtl2 v21.8h, v21.16b
+	WORD $0x0f10a672 // sxtl v18.4s, v19.4h
+	WORD $0x4f10a673 // sxtl2 v19.4s, v19.8h
+	WORD $0x0f10a6b4 // sxtl v20.4s, v21.4h
+	WORD $0x4f10a6b5 // sxtl2 v21.4s, v21.8h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
+	WORD $0x6e36de52 // fmul v18.4s, v18.4s, v22.4s
+	WORD $0x6e37de73 // fmul v19.4s, v19.4s, v23.4s
+	WORD $0x6e38de94 // fmul v20.4s, v20.4s, v24.4s
+	WORD $0x6e39deb5 // fmul v21.4s, v21.4s, v25.4s
+	WORD $0x4fb01240 // fmla v0.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01261 // fmla v1.4s, v19.4s, v16.s[1]
+	WORD $0x4fb01282 // fmla v2.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012a3 // fmla v3.4s, v21.4s, v16.s[1]
+	WORD $0x4fb11248 // fmla v8.4s, v18.4s, v17.s[1]
+	WORD $0x4fb11269 // fmla v9.4s, v19.4s, v17.s[1]
+	WORD $0x4fb1128a // fmla v10.4s, v20.4s, v17.s[1]
+	WORD $0x4fb112ab // fmla v11.4s, v21.4s, v17.s[1]
+	FMOVQ 16(R2), F21
+	WORD $0x0f08a6b3 // sxtl v19.8h, v21.8b
+	WORD $0x4f08a6b5 // sxtl2 v21.8h, v21.16b
+	WORD $0x0f10a672 // sxtl v18.4s, v19.4h
+	WORD $0x4f10a673 // sxtl2 v19.4s, v19.8h
+	WORD $0x0f10a6b4 // sxtl v20.4s, v21.4h
+	WORD $0x4f10a6b5 // sxtl2 v21.4s, v21.8h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
+	WORD $0x6e3ade52 // fmul v18.4s, v18.4s, v26.4s
+	WORD $0x6e3bde73 // fmul v19.4s, v19.4s, v27.4s
+	WORD $0x6e3cde94 // fmul v20.4s, v20.4s, v28.4s
+	WORD $0x6e3ddeb5 // fmul v21.4s, v21.4s, v29.4s
+	WORD $0x4fb01244 // fmla v4.4s, v18.4s, v16.s[1]
+	WORD $0x4fb01265 // fmla v5.4s, v19.4s, v16.s[1]
+	WORD $0x4fb01286 // fmla v6.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012a7 // fmla v7.4s, v21.4s, v16.s[1]
+	WORD $0x4fb1124c // fmla v12.4s, v18.4s, v17.s[1]
+	WORD $0x4fb1126d // fmla v13.4s, v19.4s, v17.s[1]
+	WORD $0x4fb1128e // fmla v14.4s, v20.4s, v17.s[1]
+	WORD $0x4fb112af // fmla v15.4s, v21.4s, v17.s[1]
+	FMOVQ 32(R1), F21
+	WORD $0x0f08a6b3 // sxtl v19.8h, v21.8b
+	WORD $0x4f08a6b5 // sxtl2 v21.8h, v21.16b
+	WORD $0x0f10a672 // sxtl v18.4s, v19.4h
+	WORD $0x4f10a673 // sxtl2 v19.4s, v19.8h
+	WORD $0x0f10a6b4 // sxtl v20.4s, v21.4h
+	WORD $0x4f10a6b5 // sxtl2 v21.4s, v21.8h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
+	WORD $0x6e36de52 // fmul v18.4s, v18.4s, v22.4s
+	WORD $0x6e37de73 // fmul v19.4s, v19.4s, v23.4s
+	WORD $0x6e38de94 // fmul v20.4s, v20.4s, v24.4s
+	WORD $0x6e39deb5 // fmul v21.4s, v21.4s, v25.4s
+	WORD $0x4f901a40 // fmla v0.4s, v18.4s, v16.s[2]
+	WORD $0x4f901a61 // fmla v1.4s, v19.4s, v16.s[2]
+	WORD $0x4f901a82 // fmla v2.4s, v20.4s, v16.s[2]
+	WORD $0x4f901aa3 // fmla v3.4s, v21.4s, v16.s[2]
+	WORD $0x4f911a48 // fmla v8.4s, v18.4s, v17.s[2]
+	WORD $0x4f911a69 // fmla v9.4s, v19.4s, v17.s[2]
+	WORD $0x4f911a8a // fmla v10.4s, v20.4s, v17.s[2]
+	WORD $0x4f911aab // fmla v11.4s, v21.4s, v17.s[2]
+	FMOVQ 32(R2), F21
+	WORD $0x0f08a6b3 // sxtl v19.8h, v21.8b
+	WORD $0x4f08a6b5 // sxtl2 v21.8h, v21.16b
+	WORD $0x0f10a672 // sxtl v18.4s, v19.4h
+	WORD $0x4f10a673 // sxtl2 v19.4s, v19.8h
+	WORD $0x0f10a6b4 // sxtl v20.4s, v21.4h
+	WORD $0x4f10a6b5 // sxtl2 v21.4s, v21.8h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
+	WORD $0x6e3ade52 // fmul v18.4s, v18.4s, v26.4s
+	WORD $0x6e3bde73 // fmul v19.4s, v19.4s, v27.4s
+	WORD $0x6e3cde94 // fmul v20.4s, v20.4s, v28.4s
+	WORD $0x6e3ddeb5 // fmul v21.4s, v21.4s, v29.4s
+	WORD $0x4f901a44 // fmla v4.4s, v18.4s, v16.s[2]
+	WORD $0x4f901a65 // fmla v5.4s, v19.4s, v16.s[2]
+	WORD $0x4f901a86 // fmla v6.4s, v20.4s, v16.s[2]
+	WORD $0x4f901aa7 // fmla v7.4s, v21.4s, v16.s[2]
+	WORD $0x4f911a4c // fmla v12.4s, v18.4s, v17.s[2]
+	WORD $0x4f911a6d // fmla v13.4s, v19.4s, v17.s[2]
+	WORD $0x4f911a8e // fmla v14.4s, v20.4s, v17.s[2]
+	WORD $0x4f911aaf // fmla v15.4s, v21.4s, v17.s[2]
+	FMOVQ 48(R1), F21
+	WORD $0x0f08a6b3 // sxtl v19.8h, v21.8b
+	WORD $0x4f08a6b5 // sxtl2 v21.8h, v21.16b
+	WORD $0x0f10a672 // sxtl v18.4s, v19.4h
+	WORD $0x4f10a673 // sxtl2 v19.4s, v19.8h
+	WORD $0x0f10a6b4 // sxtl v20.4s, v21.4h
+	WORD $0x4f10a6b5 // sxtl2 v21.4s, v21.8h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
+	WORD $0x6e36de52 // fmul v18.4s, v18.4s, v22.4s
+	WORD $0x6e37de73 // fmul v19.4s, v19.4s, v23.4s
+	WORD $0x6e38de94 // fmul v20.4s, v20.4s, v24.4s
+	WORD $0x6e39deb5 // fmul v21.4s, v21.4s, v25.4s
+	WORD $0x4fb01a40 // fmla v0.4s, v18.4s, v16.s[3]
+	WORD $0x4fb01a61 // fmla v1.4s, v19.4s, v16.s[3]
+	WORD $0x4fb01a82 // fmla v2.4s, v20.4s, v16.s[3]
+	WORD $0x4fb01aa3 // fmla v3.4s, v21.4s, v16.s[3]
+	WORD $0x4fb11a48 // fmla v8.4s, v18.4s, v17.s[3]
+	WORD $0x4fb11a69 // fmla v9.4s, v19.4s, v17.s[3]
+	WORD $0x4fb11a8a // fmla v10.4s, v20.4s, v17.s[3]
+	WORD $0x4fb11aab // fmla v11.4s, v21.4s, v17.s[3]
+	FMOVQ 48(R2), F21
+	WORD $0x0f08a6b3 // sxtl v19.8h, v21.8b
+	WORD $0x4f08a6b5 // sxtl2 v21.8h, v21.16b
+	WORD $0x0f10a672 // sxtl v18.4s, v19.4h
+	WORD $0x4f10a673 // sxtl2 v19.4s, v19.8h
+	WORD $0x0f10a6b4 // sxtl v20.4s, v21.4h
+	WORD $0x4f10a6b5 // sxtl2 v21.4s, v21.8h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
+	WORD $0x6e3ade52 // fmul v18.4s, v18.4s, v26.4s
+	WORD $0x6e3bde73 // fmul v19.4s, v19.4s, v27.4s
+	WORD $0x6e3cde94 // fmul v20.4s, v20.4s, v28.4s
+	WORD $0x6e3ddeb5 // fmul v21.4s, v21.4s, v29.4s
+	WORD $0x4fb01a44 // fmla v4.4s, v18.4s, v16.s[3]
+	WORD $0x4fb01a65 // fmla v5.4s, v19.4s, v16.s[3]
+	WORD $0x4fb01a86 // fmla v6.4s, v20.4s, v16.s[3]
+	WORD $0x4fb01aa7 // fmla v7.4s, v21.4s, v16.s[3]
+	WORD $0x4fb11a4c // fmla v12.4s, v18.4s, v17.s[3]
+	WORD $0x4fb11a6d // fmla v13.4s, v19.4s, v17.s[3]
+	WORD $0x4fb11a8e // fmla v14.4s, v20.4s, v17.s[3]
+	WORD $0x4fb11aaf // fmla v15.4s, v21.4s, v17.s[3]
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R9
+	ADD $64, R10
+	ADD $16, R5
+	ADD $16, R6
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F16
+	FMOVS (R6), F17
+	FMOVQ 0(R1), F21
+	WORD $0x0f08a6b3 // sxtl v19.8h, v21.8b
+	WORD $0x4f08a6b5 // sxtl2 v21.8h, v21.16b
+	WORD $0x0f10a672 // sxtl v18.4s, v19.4h
+	WORD $0x4f10a673 // sxtl2 v19.4s, v19.8h
+	WORD $0x0f10a6b4 // sxtl v20.4s, v21.4h
+	WORD $0x4f10a6b5 // sxtl2 v21.4s, v21.8h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
+	WORD $0x6e36de52 // fmul v18.4s, v18.4s, v22.4s
+	WORD $0x6e37de73 // fmul v19.4s, v19.4s, v23.4s
+	WORD $0x6e38de94 // fmul v20.4s, v20.4s, v24.4s
+	WORD $0x6e39deb5 // fmul v21.4s, v21.4s, v25.4s
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
+	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
+	FMOVQ 0(R2), F21
+	WORD $0x0f08a6b3 // sxtl v19.8h, v21.8b
+	WORD $0x4f08a6b5 // sxtl2 v21.8h, v21.16b
+	WORD $0x0f10a672 // sxtl v18.4s, v19.4h
+	WORD $0x4f10a673 // sxtl2 v19.4s, v19.8h
+	WORD $0x0f10a6b4 // sxtl v20.4s, v21.4h
+	WORD $0x4f10a6b5 // sxtl2 v21.4s, v21.8h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
+	WORD $0x6e3ade52 // fmul v18.4s, v18.4s, v26.4s
+	WORD $0x6e3bde73 // fmul v19.4s, v19.4s, v27.4s
+	WORD $0x6e3cde94 // fmul v20.4s, v20.4s, v28.4s
+	WORD $0x6e3ddeb5 // fmul v21.4s, v21.4s, v29.4s
+	WORD $0x4f901244 // fmla v4.4s, v18.4s, v16.s[0]
+	WORD $0x4f901265 // fmla v5.4s, v19.4s, v16.s[0]
+	WORD $0x4f901286 // fmla v6.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a7 // fmla v7.4s, v21.4s, v16.s[0]
+	WORD $0x4f91124c // fmla v12.4s, v18.4s, v17.s[0]
+	WORD $0x4f91126d // fmla v13.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128e // fmla v14.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112af // fmla v15.4s, v21.4s, v17.s[0]
+	ADD $16, R1
+	ADD $16, R2
+	ADD $4, R5
+	ADD $4, R6
+	SUBS $1, R17
+	BNE single
+done:
+	CBNZ R24, block
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V18.S4]
+	WORD $0x6e32dc00 // fmul v0.4s, v0.4s, v18.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e32dc21 // fmul v1.4s, v1.4s, v18.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e32dc42 // fmul v2.4s, v2.4s, v18.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e32dc63 // fmul v3.4s, v3.4s, v18.4s
+	FMOVQ F3, 48(R19)
+	WORD $0x6e32dc84 // fmul v4.4s, v4.4s, v18.4s
+	FMOVQ F4, 64(R19)
+	WORD $0x6e32dca5 // fmul v5.4s, v5.4s, v18.4s
+	FMOVQ F5, 80(R19)
+	WORD $0x6e32dcc6 // fmul v6.4s, v6.4s, v18.4s
+	FMOVQ F6, 96(R19)
+	WORD $0x6e32dce7 // fmul v7.4s, v7.4s, v18.4s
+	FMOVQ F7, 112(R19)
+	WORD $0x6e32dd08 // fmul v8.4s, v8.4s, v18.4s
+	FMOVQ F8, 2048(R19)
+	WORD $0x6e32dd29 // fmul v9.4s, v9.4s, v18.4s
+	FMOVQ F9, 2064(R19)
+	WORD $0x6e32dd4a // fmul v10.4s, v10.4s, v18.4s
+	FMOVQ F10, 2080(R19)
+	WORD $0x6e32dd6b // fmul v11.4s, v11.4s, v18.4s
+	FMOVQ F11, 2096(R19)
+	WORD $0x6e32dd8c // fmul v12.4s, v12.4s, v18.4s
+	FMOVQ F12, 2112(R19)
+	WORD $0x6e32ddad // fmul v13.4s, v13.4s, v18.4s
+	FMOVQ F13, 2128(R19)
+	WORD $0x6e32ddce // fmul v14.4s, v14.4s, v18.4s
+	FMOVQ F14, 2144(R19)
+	WORD $0x6e32ddef // fmul v15.4s, v15.4s, v18.4s
+	FMOVQ F15, 2160(R19)
+	RET
+
+// func scoresNEONQ8Q3x1(a *scoresArgs)
+TEXT ·scoresNEONQ8Q3x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	WORD $0x4f000409 // movi v9.4s, #0x0
+	WORD $0x4f00040a // movi v10.4s, #0x0
+	WORD $0x4f00040b // movi v11.4s, #0x0
+block:
+	FMOVQ 0(R1), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	FMOVQ 16(R1), F22
+	WORD $0x0e217ad5 // fcvtl v21.4s, v22.4h
+	WORD $0x4e217ad6 // fcvtl2 v22.4s, v22.8h
+	PRFM (R9), PLDL1KEEP
+	ADD $32, R1
+	ADD $32, R9
+	MOVD $32, R17
+	CMP R17, R24
+	CSEL LT, R24, R17, R17
+	SUB R17, R24
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F12
+	FMOVQ 0(R6), F13
+	FMOVQ 0(R7), F14
+	PRFM 0(R9), PLDL1KEEP
+	FMOVQ 0(R1), F18
+	WORD $0x0f08a650 // sxtl v16.8h, v18.8b
+	WORD $0x4f08a652 // sxtl2 v18.8h, v18.16b
+	WORD $0x0f10a60f // sxtl v15.4s, v16.4h
+	WORD $0x4f10a610 // sxtl2 v16.4s, v16.8h
+	WORD $0x0f10a651 // sxtl v17.4s, v18.4h
+	WORD $0x4f10a652 // sxtl2 v18.4s, v18.8h
+	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
+	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
+	WORD $0x4e21da31 // scvtf v17.4s, v17.4s
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x6e33ddef // fmul v15.4s, v15.4s, v19.4s
+	WORD $0x6e34de10 // fmul v16.4s, v16.4s, v20.4s
+	WORD $0x6e35de31 // fmul v17.4s, v17.4s, v21.4s
+	WORD $0x6e36de52 // fmul v18.4s, v18.4s, v22.4s
+	WORD $0x4f8c11e0 // fmla v0.4s, v15.4s, v12.s[0]
+	WORD $0x4f8c1201 // fmla v1.4s, v16.4s, v12.s[0]
+	WORD $0x4f8c1222 // fmla v2.4s, v17.4s, v12.s[0]
+	WORD $0x4f8c1243 // fmla v3.4s, v18.4s, v12.s[0]
+	WORD $0x4f8d11e4 // fmla v4.4s, v15.4s, v13.s[0]
+	WORD $0x4f8d1205 // fmla v5.4s, v16.4s, v13.s[0]
+	WORD $0x4f8d1226 // fmla v6.4s, v17.4s, v13.s[0]
+	WORD $0x4f8d1247 // fmla v7.4s, v18.4s, v13.s[0]
+	WORD $0x4f8e11e8 // fmla v8.4s, v15.4s, v14.s[0]
+	WORD $0x4f8e1209 // fmla v9.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e122a // fmla v10.4s, v17.4s, v14.s[0]
+	WORD $0x4f8e124b // fmla v11.4s, v18.4s, v14.s[0]
+	FMOVQ 16(R1), F18
+	WORD $0x0f08a650 // sxtl v16.8h, v18.8b
+	WORD $0x4f08a652 // sxtl2 v18.8h, v18.16b
+	WORD $0x0f10a60f // sxtl v15.4s, v16.4h
+	WORD $0x4f10a610 // sxtl2 v16.4s, v16.8h
+	WORD $0x0f10a651 // sxtl v17.4s, v18.4h
+	WORD $0x4f10a652 // sxtl2 v18.4s, v18.8h
+	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
+	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
+	WORD $0x4e21da31 // scvtf v17.4s, v17.4s
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x6e33ddef // fmul v15.4s, v15.4s, v19.4s
+	WORD $0x6e34de10 // fmul v16.4s, v16.4s, v20.4s
+	WORD $0x6e35de31 // fmul v17.4s, v17.4s, v21.4s
+	WORD $0x6e36de52 // fmul v18.4s, v18.4s, v22.4s
+	WORD $0x4fac11e0 // fmla v0.4s, v15.4s, v12.s[1]
+	WORD $0x4fac1201 // fmla v1.4s, v16.4s, v12.s[1]
+	WORD $0x4fac1222 // fmla v2.4s, v17.4s, v12.s[1]
+	WORD $0x4fac1243 // fmla v3.4s, v18.4s, v12.s[1]
+	WORD $0x4fad11e4 // fmla v4.4s, v15.4s, v13.s[1]
+	WORD $0x4fad1205 // fmla v5.4s, v16.4s, v13.s[1]
+	WORD $0x4fad1226 // fmla v6.4s, v17.4s, v13.s[1]
+	WORD $0x4fad1247 // fmla v7.4s, v18.4s, v13.s[1]
+	WORD $0x4fae11e8 // fmla v8.4s, v15.4s, v14.s[1]
+	WORD $0x4fae1209 // fmla v9.4s, v16.4s, v14.s[1]
+	WORD $0x4fae122a // fmla v10.4s, v17.4s, v14.s[1]
+	WORD $0x4fae124b // fmla v11.4s, v18.4s, v14.s[1]
+	FMOVQ 32(R1), F18
+	WORD $0x0f08a650 // sxtl v16.8h, v18.8b
+	WORD $0x4f08a652 // sxtl2 v18.8h, v18.16b
+	WORD $0x0f10a60f // sxtl v15.4s, v16.4h
+	WORD $0x4f10a610 // sxtl2 v16.4s, v16.8h
+	WORD $0x0f10a651 // sxtl v17.4s, v18.4h
+	WORD $0x4f10a652 // sxtl2 v18.4s, v18.8h
+	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
+	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
+	WORD $0x4e21da31 // scvtf v17.4s, v17.4s
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x6e33ddef // fmul v15.4s, v15.4s, v19.4s
+	WORD $0x6e34de10 // fmul v16.4s, v16.4s, v20.4s
+	WORD $0x6e35de31 // fmul v17.4s, v17.4s, v21.4s
+	WORD $0x6e36de52 // fmul v18.4s, v18.4s, v22.4s
+	WORD $0x4f8c19e0 // fmla v0.4s, v15.4s, v12.s[2]
+	WORD $0x4f8c1a01 // fmla v1.4s, v16.4s, v12.s[2]
+	WORD $0x4f8c1a22 // fmla v2.4s, v17.4s, v12.s[2]
+	WORD $0x4f8c1a43 // fmla v3.4s, v18.4s, v12.s[2]
+	WORD $0x4f8d19e4 // fmla v4.4s, v15.4s, v13.s[2]
+	WORD $0x4f8d1a05 // fmla v5.4s, v16.4s, v13.s[2]
+	WORD $0x4f8d1a26 // fmla v6.4s, v17.4s, v13.s[2]
+	WORD $0x4f8d1a47 // fmla v7.4s, v18.4s, v13.s[2]
+	WORD $0x4f8e19e8 // fmla v8.4s, v15.4s, v14.s[2]
+	WORD $0x4f8e1a09 // fmla v9.4s, v16.4s, v14.s[2]
+	WORD $0x4f8e1a2a // fmla v10.4s, v17.4s, v14.s[2]
+	WORD $0x4f8e1a4b // fmla v11.4s, v18.4s, v14.s[2]
+	FMOVQ 48(R1), F18
+	WORD $0x0f08a650 // sxtl v16.8h, v18.8b
+	WORD $0x4f08a652 // sxtl2 v18.8h, v18.16b
+	WORD $0x0f10a60f // sxtl v15.4s, v16.4h
+	WORD $0x4f10a610 // sxtl2 v16.4s, v16.8h
+	WORD $0x0f10a651 // sxtl v17.4s, v18.4h
+	WORD $0x4f10a652 // sxtl2 v18.4s, v18.8h
+	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
+	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
+	WORD $0x4e21da31 // scvtf v17.4s, v17.4s
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x6e33ddef // fmul v15.4s, v15.4s, v19.4s
+	WORD $0x6e34de10 // fmul v16.4s, v16.4s, v20.4s
+	WORD $0x6e35de31 // fmul v17.4s, v17.4s, v21.4s
+	WORD $0x6e36de52 // fmul v18.4s, v18.4s, v22.4s
+	WORD $0x4fac19e0 // fmla v0.4s, v15.4s, v12.s[3]
+	WORD $0x4fac1a01 // fmla v1.4s, v16.4s, v12.s[3]
+	WORD $0x4fac1a22 // fmla v2.4s, v17.4s, v12.s[3]
+	WORD $0x4fac1a43 // fmla v3.4s, v18.4s, v12.s[3]
+	WORD $0x4fad19e4 // fmla v4.4s, v15.4s, v13.s[3]
+	WORD $0x4fad1a05 // fmla v5.4s, v16.4s, v13.s[3]
+	WORD $0x4fad1a26 // fmla v6.4s, v17.4s, v13.s[3]
+	WORD $0x4fad1a47 // fmla v7.4s, v18.4s, v13.s[3]
+	WORD $0x4fae19e8 // fmla v8.4s, v15.4s, v14.s[3]
+	WORD $0x4fae1a09 // fmla v9.4s, v16.4s, v14.s[3]
+	WORD $0x4fae1a2a // fmla v10.4s, v17.4s, v14.s[3]
+	WORD $0x4fae1a4b // fmla v11.4s, v18.4s, v14.s[3]
+	ADD $64, R1
+	ADD $64, R9
+	ADD $16, R5
+	ADD $16, R6
+	ADD $16, R7
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F12
+	FMOVS (R6), F13
+	FMOVS (R7), F14
+	FMOVQ 0(R1), F18
+	WORD $0x0f08a650 // sxtl v16.8h, v18.8b
+	WORD $0x4f08a652 // sxtl2 v18.8h, v18.16b
+	WORD $0x0f10a60f // sxtl v15.4s, v16.4h
+	WORD $0x4f10a610 // sxtl2 v16.4s, v16.8h
+	WORD $0x0f10a651 // sxtl v17.4s, v18.4h
+	WORD $0x4f10a652 // sxtl2 v18.4s, v18.8h
+	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
+	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
+	WORD $0x4e21da31 // scvtf v17.4s, v17.4s
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x6e33ddef // fmul v15.4s, v15.4s, v19.4s
+	WORD $0x6e34de10 // fmul v16.4s, v16.4s, v20.4s
+	WORD $0x6e35de31 // fmul v17.4s, v17.4s, v21.4s
+	WORD $0x6e36de52 // fmul v18.4s, v18.4s, v22.4s
+	WORD $0x4f8c11e0 // fmla v0.4s, v15.4s, v12.s[0]
+	WORD $0x4f8c1201 // fmla v1.4s, v16.4s, v12.s[0]
+	WORD $0x4f8c1222 // fmla v2.4s, v17.4s, v12.s[0]
+	WORD $0x4f8c1243 // fmla v3.4s, v18.4s, v12.s[0]
+	WORD $0x4f8d11e4 // fmla v4.4s, v15.4s, v13.s[0]
+	WORD $0x4f8d1205 // fmla v5.4s, v16.4s, v13.s[0]
+	WORD $0x4f8d1226 // fmla v6.4s, v17.4s, v13.s[0]
+	WORD $0x4f8d1247 // fmla v7.4s, v18.4s, v13.s[0]
+	WORD $0x4f8e11e8 // fmla v8.4s, v15.4s, v14.s[0]
+	WORD $0x4f8e1209 // fmla v9.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e122a // fmla v10.4s, v17.4s, v14.s[0]
+	WORD $0x4f8e124b // fmla v11.4s, v18.4s, v14.s[0]
+	ADD $16, R1
+	ADD $4, R5
+	ADD $4, R6
+	ADD $4, R7
+	SUBS $1, R17
+	BNE single
+done:
+	CBNZ R24, block
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V15.S4]
+	WORD $0x6e2fdc00 // fmul v0.4s, v0.4s, v15.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e2fdc21 // fmul v1.4s, v1.4s, v15.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e2fdc42 // fmul v2.4s, v2.4s, v15.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e2fdc63 // fmul v3.4s, v3.4s, v15.4s
+	FMOVQ F3, 48(R19)
+	WORD $0x6e2fdc84 // fmul v4.4s, v4.4s, v15.4s
+	FMOVQ F4, 2048(R19)
+	WORD $0x6e2fdca5 // fmul v5.4s, v5.4s, v15.4s
+	FMOVQ F5, 2064(R19)
+	WORD $0x6e2fdcc6 // fmul v6.4s, v6.4s, v15.4s
+	FMOVQ F6, 2080(R19)
+	WORD $0x6e2fdce7 // fmul v7.4s, v7.4s, v15.4s
+	FMOVQ F7, 2096(R19)
+	WORD $0x6e2fdd08 // fmul v8.4s, v8.4s, v15.4s
+	FMOVQ F8, 4096(R19)
+	WORD $0x6e2fdd29 // fmul v9.4s, v9.4s, v15.4s
+	FMOVQ F9, 4112(R19)
+	WORD $0x6e2fdd4a // fmul v10.4s, v10.4s, v15.4s
+	FMOVQ F10, 4128(R19)
+	WORD $0x6e2fdd6b // fmul v11.4s, v11.4s, v15.4s
+	FMOVQ F11, 4144(R19)
+	RET
+
+// func scoresNEONQ8Q4x1(a *scoresArgs)
+TEXT ·scoresNEONQ8Q4x1(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 8(R0), R24
+	MOVD 24(R0), R5
+	MOVD 32(R0), R6
+	MOVD 40(R0), R7
+	MOVD 48(R0), R8
+	MOVD 56(R0), R1
+	MOVD 120(R0), R9
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	WORD $0x4f000409 // movi v9.4s, #0x0
+	WORD $0x4f00040a // movi v10.4s, #0x0
+	WORD $0x4f00040b // movi v11.4s, #0x0
+	WORD $0x4f00040c // movi v12.4s, #0x0
+	WORD $0x4f00040d // movi v13.4s, #0x0
+	WORD $0x4f00040e // movi v14.4s, #0x0
+	WORD $0x4f00040f // movi v15.4s, #0x0
+block:
+	FMOVQ 0(R1), F25
+	WORD $0x0e217b38 // fcvtl v24.4s, v25.4h
+	WORD $0x4e217b39 // fcvtl2 v25.4s, v25.8h
+	FMOVQ 16(R1), F27
+	WORD $0x0e217b7a // fcvtl v26.4s, v27.4h
+	WORD $0x4e217b7b // fcvtl2 v27.4s, v27.8h
+	PRFM (R9), PLDL1KEEP
+	ADD $32, R1
+	ADD $32, R9
+	MOVD $32, R17
+	CMP R17, R24
+	CSEL LT, R24, R17, R17
+	SUB R17, R24
+	SUBS $4, R17
+	BLT rest
+loop:
+	FMOVQ 0(R5), F16
+	FMOVQ 0(R6), F17
+	FMOVQ 0(R7), F18
+	FMOVQ 0(R8), F19
+	PRFM 0(R9), PLDL1KEEP
+	FMOVQ 0(R1), F23
+	WORD $0x0f08a6f5 // sxtl v21.8h, v23.8b
+	WORD $0x4f08a6f7 // sxtl2 v23.8h, v23.16b
+	WORD $0x0f10a6b4 // sxtl v20.4s, v21.4h
+	WORD $0x4f10a6b5 // sxtl2 v21.4s, v21.8h
+	WORD $0x0f10a6f6 // sxtl v22.4s, v23.4h
+	WORD $0x4f10a6f7 // sxtl2 v23.4s, v23.8h
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
+	WORD $0x4e21dad6 // scvtf v22.4s, v22.4s
+	WORD $0x4e21daf7 // scvtf v23.4s, v23.4s
+	WORD $0x6e38de94 // fmul v20.4s, v20.4s, v24.4s
+	WORD $0x6e39deb5 // fmul v21.4s, v21.4s, v25.4s
+	WORD $0x6e3aded6 // fmul v22.4s, v22.4s, v26.4s
+	WORD $0x6e3bdef7 // fmul v23.4s, v23.4s, v27.4s
+	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e3 // fmla v3.4s, v23.4s, v16.s[0]
+	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
+	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
+	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
+	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
+	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
+	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
+	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
+	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
+	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
+	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
+	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
+	FMOVQ 16(R1), F23
+	WORD $0x0f08a6f5 // sxtl v21.8h, v23.8b
+	WORD $0x4f08a6f7 // sxtl2 v23.8h, v23.16b
+	WORD $0x0f10a6b4 // sxtl v20.4s, v21.4h
+	WORD $0x4f10a6b5 // sxtl2 v21.4s, v21.8h
+	WORD $0x0f10a6f6 // sxtl v22.4s, v23.4h
+	WORD $0x4f10a6f7 // sxtl2 v23.4s, v23.8h
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
+	WORD $0x4e21dad6 // scvtf v22.4s, v22.4s
+	WORD $0x4e21daf7 // scvtf v23.4s, v23.4s
+	WORD $0x6e38de94 // fmul v20.4s, v20.4s, v24.4s
+	WORD $0x6e39deb5 // fmul v21.4s, v21.4s, v25.4s
+	WORD $0x6e3aded6 // fmul v22.4s, v22.4s, v26.4s
+	WORD $0x6e3bdef7 // fmul v23.4s, v23.4s, v27.4s
+	WORD $0x4fb01280 // fmla v0.4s, v20.4s, v16.s[1]
+	WORD $0x4fb012a1 // fmla v1.4s, v21.4s, v16.s[1]
+	WORD $0x4fb012c2 // fmla v2.4s, v22.4s, v16.s[1]
+	WORD $0x4fb012e3 // fmla v3.4s, v23.4s, v16.s[1]
+	WORD $0x4fb11284 // fmla v4.4s, v20.4s, v17.s[1]
+	WORD $0x4fb112a5 // fmla v5.4s, v21.4s, v17.s[1]
+	WORD $0x4fb112c6 // fmla v6.4s, v22.4s, v17.s[1]
+	WORD $0x4fb112e7 // fmla v7.4s, v23.4s, v17.s[1]
+	WORD $0x4fb21288 // fmla v8.4s, v20.4s, v18.s[1]
+	WORD $0x4fb212a9 // fmla v9.4s, v21.4s, v18.s[1]
+	WORD $0x4fb212ca // fmla v10.4s, v22.4s, v18.s[1]
+	WORD $0x4fb212eb // fmla v11.4s, v23.4s, v18.s[1]
+	WORD $0x4fb3128c // fmla v12.4s, v20.4s, v19.s[1]
+	WORD $0x4fb312ad // fmla v13.4s, v21.4s, v19.s[1]
+	WORD $0x4fb312ce // fmla v14.4s, v22.4s, v19.s[1]
+	WORD $0x4fb312ef // fmla v15.4s, v23.4s, v19.s[1]
+	FMOVQ 32(R1), F23
+	WORD $0x0f08a6f5 // sxtl v21.8h, v23.8b
+	WORD $0x4f08a6f7 // sxtl2 v23.8h, v23.16b
+	WORD $0x0f10a6b4 // sxtl v20.4s, v21.4h
+	WORD $0x4f10a6b5 // sxtl2 v21.4s, v21.8h
+	WORD $0x0f10a6f6 // sxtl v22.4s, v23.4h
+	WORD $0x4f10a6f7 // sxtl2 v23.4s, v23.8h
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
+	WORD $0x4e21dad6 // scvtf v22.4s, v22.4s
+	WORD $0x4e21daf7 // scvtf v23.4s, v23.4s
+	WORD $0x6e38de94 // fmul v20.4s, v20.4s, v24.4s
+	WORD $0x6e39deb5 // fmul v21.4s, v21.4s, v25.4s
+	WORD $0x6e3aded6 // fmul v22.4s, v22.4s, v26.4s
+	WORD $0x6e3bdef7 // fmul v23.4s, v23.4s, v27.4s
+	WORD $0x4f901a80 // fmla v0.4s, v20.4s, v16.s[2]
+	WORD $0x4f901aa1 // fmla v1.4s, v21.4s, v16.s[2]
+	WORD $0x4f901ac2 // fmla v2.4s, v22.4s, v16.s[2]
+	WORD $0x4f901ae3 // fmla v3.4s, v23.4s, v16.s[2]
+	WORD $0x4f911a84 // fmla v4.4s, v20.4s, v17.s[2]
+	WORD $0x4f911aa5 // fmla v5.4s, v21.4s, v17.s[2]
+	WORD $0x4f911ac6 // fmla v6.4s, v22.4s, v17.s[2]
+	WORD $0x4f911ae7 // fmla v7.4s, v23.4s, v17.s[2]
+	WORD $0x4f921a88 // fmla v8.4s, v20.4s, v18.s[2]
+	WORD $0x4f921aa9 // fmla v9.4s, v21.4s, v18.s[2]
+	WORD $0x4f921aca // fmla v10.4s, v22.4s, v18.s[2]
+	WORD $0x4f921aeb // fmla v11.4s, v23.4s, v18.s[2]
+	WORD $0x4f931a8c // fmla v12.4s, v20.4s, v19.s[2]
+	WORD $0x4f931aad // fmla v13.4s, v21.4s, v19.s[2]
+	WORD $0x4f931ace // fmla v14.4s, v22.4s, v19.s[2]
+	WORD $0x4f931aef // fmla v15.4s, v23.4s, v19.s[2]
+	FMOVQ 48(R1), F23
+	WORD $0x0f08a6f5 // sxtl v21.8h, v23.8b
+	WORD $0x4f08a6f7 // sxtl2 v23.8h, v23.16b
+	WORD $0x0f10a6b4 // sxtl v20.4s, v21.4h
+	WORD $0x4f10a6b5 // sxtl2 v21.4s, v21.8h
+	WORD $0x0f10a6f6 // sxtl v22.4s, v23.4h
+	WORD $0x4f10a6f7 // sxtl2 v23.4s, v23.8h
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
+	WORD $0x4e21dad6 // scvtf v22.4s, v22.4s
+	WORD $0x4e21daf7 // scvtf v23.4s, v23.4s
+	WORD $0x6e38de94 // fmul v20.4s, v20.4s, v24.4s
+	WORD $0x6e39deb5 // fmul v21.4s, v21.4s, v25.4s
+	WORD $0x6e3aded6 // fmul v22.4s, v22.4s, v26.4s
+	WORD $0x6e3bdef7 // fmul v23.4s, v23.4s, v27.4s
+	WORD $0x4fb01a80 // fmla v0.4s, v20.4s, v16.s[3]
+	WORD $0x4fb01aa1 // fmla v1.4s, v21.4s, v16.s[3]
+	WORD $0x4fb01ac2 // fmla v2.4s, v22.4s, v16.s[3]
+	WORD $0x4fb01ae3 // fmla v3.4s, v23.4s, v16.s[3]
+	WORD $0x4fb11a84 // fmla v4.4s, v20.4s, v17.s[3]
+	WORD $0x4fb11aa5 // fmla v5.4s, v21.4s, v17.s[3]
+	WORD $0x4fb11ac6 // fmla v6.4s, v22.4s, v17.s[3]
+	WORD $0x4fb11ae7 // fmla v7.4s, v23.4s, v17.s[3]
+	WORD $0x4fb21a88 // fmla v8.4s, v20.4s, v18.s[3]
+	WORD $0x4fb21aa9 // fmla v9.4s, v21.4s, v18.s[3]
+	WORD $0x4fb21aca // fmla v10.4s, v22.4s, v18.s[3]
+	WORD $0x4fb21aeb // fmla v11.4s, v23.4s, v18.s[3]
+	WORD $0x4fb31a8c // fmla v12.4s, v20.4s, v19.s[3]
+	WORD $0x4fb31aad // fmla v13.4s, v21.4s, v19.s[3]
+	WORD $0x4fb31ace // fmla v14.4s, v22.4s, v19.s[3]
+	WORD $0x4fb31aef // fmla v15.4s, v23.4s, v19.s[3]
+	ADD $64, R1
+	ADD $64, R9
+	ADD $16, R5
+	ADD $16, R6
+	ADD $16, R7
+	ADD $16, R8
+	SUBS $4, R17
+	BGE loop
+rest:
+	ADDS $4, R17
+	BEQ done
+single:
+	FMOVS (R5), F16
+	FMOVS (R6), F17
+	FMOVS (R7), F18
+	FMOVS (R8), F19
+	FMOVQ 0(R1), F23
+	WORD $0x0f08a6f5 // sxtl v21.8h, v23.8b
+	WORD $0x4f08a6f7 // sxtl2 v23.8h, v23.16b
+	WORD $0x0f10a6b4 // sxtl v20.4s, v21.4h
+	WORD $0x4f10a6b5 // sxtl2 v21.4s, v21.8h
+	WORD $0x0f10a6f6 // sxtl v22.4s, v23.4h
+	WORD $0x4f10a6f7 // sxtl2 v23.4s, v23.8h
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
+	WORD $0x4e21dad6 // scvtf v22.4s, v22.4s
+	WORD $0x4e21daf7 // scvtf v23.4s, v23.4s
+	WORD $0x6e38de94 // fmul v20.4s, v20.4s, v24.4s
+	WORD $0x6e39deb5 // fmul v21.4s, v21.4s, v25.4s
+	WORD $0x6e3aded6 // fmul v22.4s, v22.4s, v26.4s
+	WORD $0x6e3bdef7 // fmul v23.4s, v23.4s, v27.4s
+	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e3 // fmla v3.4s, v23.4s, v16.s[0]
+	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
+	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
+	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
+	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
+	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
+	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
+	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
+	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
+	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
+	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
+	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
+	ADD $16, R1
+	ADD $4, R5
+	ADD $4, R6
+	ADD $4, R7
+	ADD $4, R8
+	SUBS $1, R17
+	BNE single
+done:
+	CBNZ R24, block
+	MOVD (R0), R19
+	ADD $16, R0, R26
+	VLD1R (R26), [V20.S4]
+	WORD $0x6e34dc00 // fmul v0.4s, v0.4s, v20.4s
+	FMOVQ F0, 0(R19)
+	WORD $0x6e34dc21 // fmul v1.4s, v1.4s, v20.4s
+	FMOVQ F1, 16(R19)
+	WORD $0x6e34dc42 // fmul v2.4s, v2.4s, v20.4s
+	FMOVQ F2, 32(R19)
+	WORD $0x6e34dc63 // fmul v3.4s, v3.4s, v20.4s
+	FMOVQ F3, 48(R19)
+	WORD $0x6e34dc84 // fmul v4.4s, v4.4s, v20.4s
+	FMOVQ F4, 2048(R19)
+	WORD $0x6e34dca5 // fmul v5.4s, v5.4s, v20.4s
+	FMOVQ F5, 2064(R19)
+	WORD $0x6e34dcc6 // fmul v6.4s, v6.4s, v20.4s
+	FMOVQ F6, 2080(R19)
+	WORD $0x6e34dce7 // fmul v7.4s, v7.4s, v20.4s
+	FMOVQ F7, 2096(R19)
+	WORD $0x6e34dd08 // fmul v8.4s, v8.4s, v20.4s
+	FMOVQ F8, 4096(R19)
+	WORD $0x6e34dd29 // fmul v9.4s, v9.4s, v20.4s
+	FMOVQ F9, 4112(R19)
+	WORD $0x6e34dd4a // fmul v10.4s, v10.4s, v20.4s
+	FMOVQ F10, 4128(R19)
+	WORD $0x6e34dd6b // fmul v11.4s, v11.4s, v20.4s
+	FMOVQ F11, 4144(R19)
+	WORD $0x6e34dd8c // fmul v12.4s, v12.4s, v20.4s
+	FMOVQ F12, 6144(R19)
+	WORD $0x6e34ddad // fmul v13.4s, v13.4s, v20.4s
+	FMOVQ F13, 6160(R19)
+	WORD $0x6e34ddce // fmul v14.4s, v14.4s, v20.4s
+	FMOVQ F14, 6176(R19)
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	FMOVQ F15, 6192(R19)
+	RET
+
+// func valuesNEONQ8Q1x1(a *valuesArgs)
+TEXT ·valuesNEONQ8Q1x1(SB), NOSPLIT, $80-8
 	MOVD a+0(FP), R0
 	MOVD 0(R0), R19
 	MOVD 16(R0), R23
@@ -1168,26 +6151,642 @@ TEXT ·valuesNEONQ1x1(SB), NOSPLIT, $0-8
 	FMOVQ 48(R19), F3
 group:
 	MOVD (R7), R1
-	MOVD 32(R7), R8
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
+	ADD $16, RSP, R4
+	MOVD 32(R7), R3
+	FMOVQ 0(R3), F6
+	WORD $0x0e2178c5 // fcvtl v5.4s, v6.4h
+	WORD $0x4e2178c6 // fcvtl2 v6.4s, v6.8h
+	FMOVQ 16(R3), F8
+	WORD $0x0e217907 // fcvtl v7.4s, v8.4h
+	WORD $0x4e217908 // fcvtl2 v8.4s, v8.8h
+	FMOVQ F5, 0(R4)
+	FMOVQ F6, 16(R4)
+	FMOVQ F7, 32(R4)
+	FMOVQ F8, 48(R4)
+	MOVD 40(R7), R3
+	PRFM 0(R3), PLDL1KEEP
+	MOVD 16(R7), R3
+	ADD R3<<2, R4, R3
 key:
+	PRFM 0(R2), PLDL1KEEP
 	FMOVS 0(R5), F4
-	FMOVQ 0(R1), F5
+	FMOVQ 0(R1), F8
+	WORD $0x0f08a506 // sxtl v6.8h, v8.8b
+	WORD $0x4f08a508 // sxtl2 v8.8h, v8.16b
+	WORD $0x0f10a4c5 // sxtl v5.4s, v6.4h
+	WORD $0x4f10a4c6 // sxtl2 v6.4s, v6.8h
+	WORD $0x0f10a507 // sxtl v7.4s, v8.4h
+	WORD $0x4f10a508 // sxtl2 v8.4s, v8.8h
+	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
+	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
+	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
+	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
+	FMOVS 0(R3), F9
+	WORD $0x4f8990a5 // fmul v5.4s, v5.4s, v9.s[0]
+	WORD $0x4f8990c6 // fmul v6.4s, v6.4s, v9.s[0]
+	WORD $0x4f8990e7 // fmul v7.4s, v7.4s, v9.s[0]
+	WORD $0x4f899108 // fmul v8.4s, v8.4s, v9.s[0]
 	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
-	FMOVQ 16(R1), F6
 	WORD $0x4f8410c1 // fmla v1.4s, v6.4s, v4.s[0]
-	FMOVQ 32(R1), F7
 	WORD $0x4f8410e2 // fmla v2.4s, v7.4s, v4.s[0]
-	FMOVQ 48(R1), F8
 	WORD $0x4f841103 // fmla v3.4s, v8.4s, v4.s[0]
 	ADD $4, R5
 	ADD R6, R1
+	ADD R6, R2
+	ADD $4, R3
 	SUB $1, R8
 	CBNZ R8, key
-	ADD $8, R7
+	ADD $48, R7
 	SUB $1, R17
 	CBNZ R17, group
 	FMOVQ F0, 0(R19)
 	FMOVQ F1, 16(R19)
 	FMOVQ F2, 32(R19)
 	FMOVQ F3, 48(R19)
+	RET
+
+// func valuesNEONQ8Q1x4(a *valuesArgs)
+TEXT ·valuesNEONQ8Q1x4(SB), NOSPLIT, $144-8
+	MOVD a+0(FP), R0
+	MOVD 0(R0), R19
+	MOVD 16(R0), R23
+	MOVD 8(R0), R5
+	MOVD 24(R0), R6
+	MOVD 32(R0), R17
+	ADD $40, R0, R7
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
+	FMOVQ 32(R19), F2
+	FMOVQ 48(R19), F3
+	FMOVQ 64(R19), F4
+	FMOVQ 80(R19), F5
+	FMOVQ 96(R19), F6
+	FMOVQ 112(R19), F7
+	FMOVQ 128(R19), F8
+	FMOVQ 144(R19), F9
+	FMOVQ 160(R19), F10
+	FMOVQ 176(R19), F11
+	FMOVQ 192(R19), F12
+	FMOVQ 208(R19), F13
+	FMOVQ 224(R19), F14
+	FMOVQ 240(R19), F15
+group:
+	MOVD (R7), R1
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
+	ADD $16, RSP, R4
+	MOVD 32(R7), R3
+	FMOVQ 0(R3), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 16(R3), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	FMOVQ F17, 0(R4)
+	FMOVQ F18, 16(R4)
+	FMOVQ F19, 32(R4)
+	FMOVQ F20, 48(R4)
+	FMOVQ 32(R3), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ 48(R3), F20
+	WORD $0x0e217a93 // fcvtl v19.4s, v20.4h
+	WORD $0x4e217a94 // fcvtl2 v20.4s, v20.8h
+	FMOVQ F17, 64(R4)
+	FMOVQ F18, 80(R4)
+	FMOVQ F19, 96(R4)
+	FMOVQ F20, 112(R4)
+	MOVD 40(R7), R3
+	PRFM 0(R3), PLDL1KEEP
+	MOVD 16(R7), R3
+	ADD R3<<2, R4, R3
+key:
+	PRFM 0(R2), PLDL1KEEP
+	FMOVS 0(R5), F16
+	FMOVQ 0(R1), F20
+	WORD $0x0f08a692 // sxtl v18.8h, v20.8b
+	WORD $0x4f08a694 // sxtl2 v20.8h, v20.16b
+	WORD $0x0f10a651 // sxtl v17.4s, v18.4h
+	WORD $0x4f10a652 // sxtl2 v18.4s, v18.8h
+	WORD $0x0f10a693 // sxtl v19.4s, v20.4h
+	WORD $0x4f10a694 // sxtl2 v20.4s, v20.8h
+	WORD $0x4e21da31 // scvtf v17.4s, v17.4s
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	FMOVS 0(R3), F21
+	WORD $0x4f959231 // fmul v17.4s, v17.4s, v21.s[0]
+	WORD $0x4f959252 // fmul v18.4s, v18.4s, v21.s[0]
+	WORD $0x4f959273 // fmul v19.4s, v19.4s, v21.s[0]
+	WORD $0x4f959294 // fmul v20.4s, v20.4s, v21.s[0]
+	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
+	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
+	WORD $0x4f901262 // fmla v2.4s, v19.4s, v16.s[0]
+	WORD $0x4f901283 // fmla v3.4s, v20.4s, v16.s[0]
+	FMOVQ 16(R1), F20
+	WORD $0x0f08a692 // sxtl v18.8h, v20.8b
+	WORD $0x4f08a694 // sxtl2 v20.8h, v20.16b
+	WORD $0x0f10a651 // sxtl v17.4s, v18.4h
+	WORD $0x4f10a652 // sxtl2 v18.4s, v18.8h
+	WORD $0x0f10a693 // sxtl v19.4s, v20.4h
+	WORD $0x4f10a694 // sxtl2 v20.4s, v20.8h
+	WORD $0x4e21da31 // scvtf v17.4s, v17.4s
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4f959231 // fmul v17.4s, v17.4s, v21.s[0]
+	WORD $0x4f959252 // fmul v18.4s, v18.4s, v21.s[0]
+	WORD $0x4f959273 // fmul v19.4s, v19.4s, v21.s[0]
+	WORD $0x4f959294 // fmul v20.4s, v20.4s, v21.s[0]
+	WORD $0x4f901224 // fmla v4.4s, v17.4s, v16.s[0]
+	WORD $0x4f901245 // fmla v5.4s, v18.4s, v16.s[0]
+	WORD $0x4f901266 // fmla v6.4s, v19.4s, v16.s[0]
+	WORD $0x4f901287 // fmla v7.4s, v20.4s, v16.s[0]
+	FMOVQ 32(R1), F20
+	WORD $0x0f08a692 // sxtl v18.8h, v20.8b
+	WORD $0x4f08a694 // sxtl2 v20.8h, v20.16b
+	WORD $0x0f10a651 // sxtl v17.4s, v18.4h
+	WORD $0x4f10a652 // sxtl2 v18.4s, v18.8h
+	WORD $0x0f10a693 // sxtl v19.4s, v20.4h
+	WORD $0x4f10a694 // sxtl2 v20.4s, v20.8h
+	WORD $0x4e21da31 // scvtf v17.4s, v17.4s
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	FMOVS 64(R3), F21
+	WORD $0x4f959231 // fmul v17.4s, v17.4s, v21.s[0]
+	WORD $0x4f959252 // fmul v18.4s, v18.4s, v21.s[0]
+	WORD $0x4f959273 // fmul v19.4s, v19.4s, v21.s[0]
+	WORD $0x4f959294 // fmul v20.4s, v20.4s, v21.s[0]
+	WORD $0x4f901228 // fmla v8.4s, v17.4s, v16.s[0]
+	WORD $0x4f901249 // fmla v9.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126a // fmla v10.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128b // fmla v11.4s, v20.4s, v16.s[0]
+	FMOVQ 48(R1), F20
+	WORD $0x0f08a692 // sxtl v18.8h, v20.8b
+	WORD $0x4f08a694 // sxtl2 v20.8h, v20.16b
+	WORD $0x0f10a651 // sxtl v17.4s, v18.4h
+	WORD $0x4f10a652 // sxtl2 v18.4s, v18.8h
+	WORD $0x0f10a693 // sxtl v19.4s, v20.4h
+	WORD $0x4f10a694 // sxtl2 v20.4s, v20.8h
+	WORD $0x4e21da31 // scvtf v17.4s, v17.4s
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4f959231 // fmul v17.4s, v17.4s, v21.s[0]
+	WORD $0x4f959252 // fmul v18.4s, v18.4s, v21.s[0]
+	WORD $0x4f959273 // fmul v19.4s, v19.4s, v21.s[0]
+	WORD $0x4f959294 // fmul v20.4s, v20.4s, v21.s[0]
+	WORD $0x4f90122c // fmla v12.4s, v17.4s, v16.s[0]
+	WORD $0x4f90124d // fmla v13.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126e // fmla v14.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128f // fmla v15.4s, v20.4s, v16.s[0]
+	ADD $4, R5
+	ADD R6, R1
+	ADD R6, R2
+	ADD $4, R3
+	SUB $1, R8
+	CBNZ R8, key
+	ADD $48, R7
+	SUB $1, R17
+	CBNZ R17, group
+	FMOVQ F0, 0(R19)
+	FMOVQ F1, 16(R19)
+	FMOVQ F2, 32(R19)
+	FMOVQ F3, 48(R19)
+	FMOVQ F4, 64(R19)
+	FMOVQ F5, 80(R19)
+	FMOVQ F6, 96(R19)
+	FMOVQ F7, 112(R19)
+	FMOVQ F8, 128(R19)
+	FMOVQ F9, 144(R19)
+	FMOVQ F10, 160(R19)
+	FMOVQ F11, 176(R19)
+	FMOVQ F12, 192(R19)
+	FMOVQ F13, 208(R19)
+	FMOVQ F14, 224(R19)
+	FMOVQ F15, 240(R19)
+	RET
+
+// func valuesNEONQ8Q2x1(a *valuesArgs)
+TEXT ·valuesNEONQ8Q2x1(SB), NOSPLIT, $80-8
+	MOVD a+0(FP), R0
+	MOVD 0(R0), R19
+	MOVD 16(R0), R23
+	ADD R23, R19, R20
+	MOVD 8(R0), R5
+	MOVD 24(R0), R6
+	MOVD 32(R0), R17
+	ADD $40, R0, R7
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
+	FMOVQ 32(R19), F2
+	FMOVQ 48(R19), F3
+	FMOVQ 0(R20), F4
+	FMOVQ 16(R20), F5
+	FMOVQ 32(R20), F6
+	FMOVQ 48(R20), F7
+group:
+	MOVD (R7), R1
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
+	ADD $16, RSP, R4
+	MOVD 32(R7), R3
+	FMOVQ 0(R3), F11
+	WORD $0x0e21796a // fcvtl v10.4s, v11.4h
+	WORD $0x4e21796b // fcvtl2 v11.4s, v11.8h
+	FMOVQ 16(R3), F13
+	WORD $0x0e2179ac // fcvtl v12.4s, v13.4h
+	WORD $0x4e2179ad // fcvtl2 v13.4s, v13.8h
+	FMOVQ F10, 0(R4)
+	FMOVQ F11, 16(R4)
+	FMOVQ F12, 32(R4)
+	FMOVQ F13, 48(R4)
+	MOVD 40(R7), R3
+	PRFM 0(R3), PLDL1KEEP
+	MOVD 16(R7), R3
+	ADD R3<<2, R4, R3
+key:
+	PRFM 0(R2), PLDL1KEEP
+	FMOVS 0(R5), F8
+	FMOVS 2048(R5), F9
+	FMOVQ 0(R1), F13
+	WORD $0x0f08a5ab // sxtl v11.8h, v13.8b
+	WORD $0x4f08a5ad // sxtl2 v13.8h, v13.16b
+	WORD $0x0f10a56a // sxtl v10.4s, v11.4h
+	WORD $0x4f10a56b // sxtl2 v11.4s, v11.8h
+	WORD $0x0f10a5ac // sxtl v12.4s, v13.4h
+	WORD $0x4f10a5ad // sxtl2 v13.4s, v13.8h
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
+	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
+	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
+	FMOVS 0(R3), F14
+	WORD $0x4f8e914a // fmul v10.4s, v10.4s, v14.s[0]
+	WORD $0x4f8e916b // fmul v11.4s, v11.4s, v14.s[0]
+	WORD $0x4f8e918c // fmul v12.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e91ad // fmul v13.4s, v13.4s, v14.s[0]
+	WORD $0x4f881140 // fmla v0.4s, v10.4s, v8.s[0]
+	WORD $0x4f881161 // fmla v1.4s, v11.4s, v8.s[0]
+	WORD $0x4f881182 // fmla v2.4s, v12.4s, v8.s[0]
+	WORD $0x4f8811a3 // fmla v3.4s, v13.4s, v8.s[0]
+	WORD $0x4f891144 // fmla v4.4s, v10.4s, v9.s[0]
+	WORD $0x4f891165 // fmla v5.4s, v11.4s, v9.s[0]
+	WORD $0x4f891186 // fmla v6.4s, v12.4s, v9.s[0]
+	WORD $0x4f8911a7 // fmla v7.4s, v13.4s, v9.s[0]
+	ADD $4, R5
+	ADD R6, R1
+	ADD R6, R2
+	ADD $4, R3
+	SUB $1, R8
+	CBNZ R8, key
+	ADD $48, R7
+	SUB $1, R17
+	CBNZ R17, group
+	FMOVQ F0, 0(R19)
+	FMOVQ F1, 16(R19)
+	FMOVQ F2, 32(R19)
+	FMOVQ F3, 48(R19)
+	FMOVQ F4, 0(R20)
+	FMOVQ F5, 16(R20)
+	FMOVQ F6, 32(R20)
+	FMOVQ F7, 48(R20)
+	RET
+
+// func valuesNEONQ8Q2x2(a *valuesArgs)
+TEXT ·valuesNEONQ8Q2x2(SB), NOSPLIT, $80-8
+	MOVD a+0(FP), R0
+	MOVD 0(R0), R19
+	MOVD 16(R0), R23
+	ADD R23, R19, R20
+	MOVD 8(R0), R5
+	MOVD 24(R0), R6
+	MOVD 32(R0), R17
+	ADD $40, R0, R7
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
+	FMOVQ 32(R19), F2
+	FMOVQ 48(R19), F3
+	FMOVQ 64(R19), F4
+	FMOVQ 80(R19), F5
+	FMOVQ 96(R19), F6
+	FMOVQ 112(R19), F7
+	FMOVQ 0(R20), F8
+	FMOVQ 16(R20), F9
+	FMOVQ 32(R20), F10
+	FMOVQ 48(R20), F11
+	FMOVQ 64(R20), F12
+	FMOVQ 80(R20), F13
+	FMOVQ 96(R20), F14
+	FMOVQ 112(R20), F15
+group:
+	MOVD (R7), R1
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
+	ADD $16, RSP, R4
+	MOVD 32(R7), R3
+	FMOVQ 0(R3), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	FMOVQ 16(R3), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ F18, 0(R4)
+	FMOVQ F19, 16(R4)
+	FMOVQ F20, 32(R4)
+	FMOVQ F21, 48(R4)
+	MOVD 40(R7), R3
+	PRFM 0(R3), PLDL1KEEP
+	MOVD 16(R7), R3
+	ADD R3<<2, R4, R3
+key:
+	PRFM 0(R2), PLDL1KEEP
+	FMOVS 0(R5), F16
+	FMOVS 2048(R5), F17
+	FMOVQ 0(R1), F21
+	WORD $0x0f08a6b3 // sxtl v19.8h, v21.8b
+	WORD $0x4f08a6b5 // sxtl2 v21.8h, v21.16b
+	WORD $0x0f10a672 // sxtl v18.4s, v19.4h
+	WORD $0x4f10a673 // sxtl2 v19.4s, v19.8h
+	WORD $0x0f10a6b4 // sxtl v20.4s, v21.4h
+	WORD $0x4f10a6b5 // sxtl2 v21.4s, v21.8h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
+	FMOVS 0(R3), F22
+	WORD $0x4f969252 // fmul v18.4s, v18.4s, v22.s[0]
+	WORD $0x4f969273 // fmul v19.4s, v19.4s, v22.s[0]
+	WORD $0x4f969294 // fmul v20.4s, v20.4s, v22.s[0]
+	WORD $0x4f9692b5 // fmul v21.4s, v21.4s, v22.s[0]
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f911248 // fmla v8.4s, v18.4s, v17.s[0]
+	WORD $0x4f911269 // fmla v9.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128a // fmla v10.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112ab // fmla v11.4s, v21.4s, v17.s[0]
+	FMOVQ 16(R1), F21
+	WORD $0x0f08a6b3 // sxtl v19.8h, v21.8b
+	WORD $0x4f08a6b5 // sxtl2 v21.8h, v21.16b
+	WORD $0x0f10a672 // sxtl v18.4s, v19.4h
+	WORD $0x4f10a673 // sxtl2 v19.4s, v19.8h
+	WORD $0x0f10a6b4 // sxtl v20.4s, v21.4h
+	WORD $0x4f10a6b5 // sxtl2 v21.4s, v21.8h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
+	WORD $0x4f969252 // fmul v18.4s, v18.4s, v22.s[0]
+	WORD $0x4f969273 // fmul v19.4s, v19.4s, v22.s[0]
+	WORD $0x4f969294 // fmul v20.4s, v20.4s, v22.s[0]
+	WORD $0x4f9692b5 // fmul v21.4s, v21.4s, v22.s[0]
+	WORD $0x4f901244 // fmla v4.4s, v18.4s, v16.s[0]
+	WORD $0x4f901265 // fmla v5.4s, v19.4s, v16.s[0]
+	WORD $0x4f901286 // fmla v6.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a7 // fmla v7.4s, v21.4s, v16.s[0]
+	WORD $0x4f91124c // fmla v12.4s, v18.4s, v17.s[0]
+	WORD $0x4f91126d // fmla v13.4s, v19.4s, v17.s[0]
+	WORD $0x4f91128e // fmla v14.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112af // fmla v15.4s, v21.4s, v17.s[0]
+	ADD $4, R5
+	ADD R6, R1
+	ADD R6, R2
+	ADD $4, R3
+	SUB $1, R8
+	CBNZ R8, key
+	ADD $48, R7
+	SUB $1, R17
+	CBNZ R17, group
+	FMOVQ F0, 0(R19)
+	FMOVQ F1, 16(R19)
+	FMOVQ F2, 32(R19)
+	FMOVQ F3, 48(R19)
+	FMOVQ F4, 64(R19)
+	FMOVQ F5, 80(R19)
+	FMOVQ F6, 96(R19)
+	FMOVQ F7, 112(R19)
+	FMOVQ F8, 0(R20)
+	FMOVQ F9, 16(R20)
+	FMOVQ F10, 32(R20)
+	FMOVQ F11, 48(R20)
+	FMOVQ F12, 64(R20)
+	FMOVQ F13, 80(R20)
+	FMOVQ F14, 96(R20)
+	FMOVQ F15, 112(R20)
+	RET
+
+// func valuesNEONQ8Q3x1(a *valuesArgs)
+TEXT ·valuesNEONQ8Q3x1(SB), NOSPLIT, $80-8
+	MOVD a+0(FP), R0
+	MOVD 0(R0), R19
+	MOVD 16(R0), R23
+	ADD R23, R19, R20
+	ADD R23, R20, R21
+	MOVD 8(R0), R5
+	MOVD 24(R0), R6
+	MOVD 32(R0), R17
+	ADD $40, R0, R7
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
+	FMOVQ 32(R19), F2
+	FMOVQ 48(R19), F3
+	FMOVQ 0(R20), F4
+	FMOVQ 16(R20), F5
+	FMOVQ 32(R20), F6
+	FMOVQ 48(R20), F7
+	FMOVQ 0(R21), F8
+	FMOVQ 16(R21), F9
+	FMOVQ 32(R21), F10
+	FMOVQ 48(R21), F11
+group:
+	MOVD (R7), R1
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
+	ADD $16, RSP, R4
+	MOVD 32(R7), R3
+	FMOVQ 0(R3), F16
+	WORD $0x0e217a0f // fcvtl v15.4s, v16.4h
+	WORD $0x4e217a10 // fcvtl2 v16.4s, v16.8h
+	FMOVQ 16(R3), F18
+	WORD $0x0e217a51 // fcvtl v17.4s, v18.4h
+	WORD $0x4e217a52 // fcvtl2 v18.4s, v18.8h
+	FMOVQ F15, 0(R4)
+	FMOVQ F16, 16(R4)
+	FMOVQ F17, 32(R4)
+	FMOVQ F18, 48(R4)
+	MOVD 40(R7), R3
+	PRFM 0(R3), PLDL1KEEP
+	MOVD 16(R7), R3
+	ADD R3<<2, R4, R3
+key:
+	PRFM 0(R2), PLDL1KEEP
+	FMOVS 0(R5), F12
+	FMOVS 2048(R5), F13
+	FMOVS 4096(R5), F14
+	FMOVQ 0(R1), F18
+	WORD $0x0f08a650 // sxtl v16.8h, v18.8b
+	WORD $0x4f08a652 // sxtl2 v18.8h, v18.16b
+	WORD $0x0f10a60f // sxtl v15.4s, v16.4h
+	WORD $0x4f10a610 // sxtl2 v16.4s, v16.8h
+	WORD $0x0f10a651 // sxtl v17.4s, v18.4h
+	WORD $0x4f10a652 // sxtl2 v18.4s, v18.8h
+	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
+	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
+	WORD $0x4e21da31 // scvtf v17.4s, v17.4s
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	FMOVS 0(R3), F19
+	WORD $0x4f9391ef // fmul v15.4s, v15.4s, v19.s[0]
+	WORD $0x4f939210 // fmul v16.4s, v16.4s, v19.s[0]
+	WORD $0x4f939231 // fmul v17.4s, v17.4s, v19.s[0]
+	WORD $0x4f939252 // fmul v18.4s, v18.4s, v19.s[0]
+	WORD $0x4f8c11e0 // fmla v0.4s, v15.4s, v12.s[0]
+	WORD $0x4f8c1201 // fmla v1.4s, v16.4s, v12.s[0]
+	WORD $0x4f8c1222 // fmla v2.4s, v17.4s, v12.s[0]
+	WORD $0x4f8c1243 // fmla v3.4s, v18.4s, v12.s[0]
+	WORD $0x4f8d11e4 // fmla v4.4s, v15.4s, v13.s[0]
+	WORD $0x4f8d1205 // fmla v5.4s, v16.4s, v13.s[0]
+	WORD $0x4f8d1226 // fmla v6.4s, v17.4s, v13.s[0]
+	WORD $0x4f8d1247 // fmla v7.4s, v18.4s, v13.s[0]
+	WORD $0x4f8e11e8 // fmla v8.4s, v15.4s, v14.s[0]
+	WORD $0x4f8e1209 // fmla v9.4s, v16.4s, v14.s[0]
+	WORD $0x4f8e122a // fmla v10.4s, v17.4s, v14.s[0]
+	WORD $0x4f8e124b // fmla v11.4s, v18.4s, v14.s[0]
+	ADD $4, R5
+	ADD R6, R1
+	ADD R6, R2
+	ADD $4, R3
+	SUB $1, R8
+	CBNZ R8, key
+	ADD $48, R7
+	SUB $1, R17
+	CBNZ R17, group
+	FMOVQ F0, 0(R19)
+	FMOVQ F1, 16(R19)
+	FMOVQ F2, 32(R19)
+	FMOVQ F3, 48(R19)
+	FMOVQ F4, 0(R20)
+	FMOVQ F5, 16(R20)
+	FMOVQ F6, 32(R20)
+	FMOVQ F7, 48(R20)
+	FMOVQ F8, 0(R21)
+	FMOVQ F9, 16(R21)
+	FMOVQ F10, 32(R21)
+	FMOVQ F11, 48(R21)
+	RET
+
+// func valuesNEONQ8Q4x1(a *valuesArgs)
+TEXT ·valuesNEONQ8Q4x1(SB), NOSPLIT, $80-8
+	MOVD a+0(FP), R0
+	MOVD 0(R0), R19
+	MOVD 16(R0), R23
+	ADD R23, R19, R20
+	ADD R23, R20, R21
+	ADD R23, R21, R22
+	MOVD 8(R0), R5
+	MOVD 24(R0), R6
+	MOVD 32(R0), R17
+	ADD $40, R0, R7
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
+	FMOVQ 32(R19), F2
+	FMOVQ 48(R19), F3
+	FMOVQ 0(R20), F4
+	FMOVQ 16(R20), F5
+	FMOVQ 32(R20), F6
+	FMOVQ 48(R20), F7
+	FMOVQ 0(R21), F8
+	FMOVQ 16(R21), F9
+	FMOVQ 32(R21), F10
+	FMOVQ 48(R21), F11
+	FMOVQ 0(R22), F12
+	FMOVQ 16(R22), F13
+	FMOVQ 32(R22), F14
+	FMOVQ 48(R22), F15
+group:
+	MOVD (R7), R1
+	MOVD 8(R7), R8
+	MOVD 24(R7), R2
+	ADD $16, RSP, R4
+	MOVD 32(R7), R3
+	FMOVQ 0(R3), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ 16(R3), F23
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	FMOVQ F20, 0(R4)
+	FMOVQ F21, 16(R4)
+	FMOVQ F22, 32(R4)
+	FMOVQ F23, 48(R4)
+	MOVD 40(R7), R3
+	PRFM 0(R3), PLDL1KEEP
+	MOVD 16(R7), R3
+	ADD R3<<2, R4, R3
+key:
+	PRFM 0(R2), PLDL1KEEP
+	FMOVS 0(R5), F16
+	FMOVS 2048(R5), F17
+	FMOVS 4096(R5), F18
+	FMOVS 6144(R5), F19
+	FMOVQ 0(R1), F23
+	WORD $0x0f08a6f5 // sxtl v21.8h, v23.8b
+	WORD $0x4f08a6f7 // sxtl2 v23.8h, v23.16b
+	WORD $0x0f10a6b4 // sxtl v20.4s, v21.4h
+	WORD $0x4f10a6b5 // sxtl2 v21.4s, v21.8h
+	WORD $0x0f10a6f6 // sxtl v22.4s, v23.4h
+	WORD $0x4f10a6f7 // sxtl2 v23.4s, v23.8h
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
+	WORD $0x4e21dad6 // scvtf v22.4s, v22.4s
+	WORD $0x4e21daf7 // scvtf v23.4s, v23.4s
+	FMOVS 0(R3), F24
+	WORD $0x4f989294 // fmul v20.4s, v20.4s, v24.s[0]
+	WORD $0x4f9892b5 // fmul v21.4s, v21.4s, v24.s[0]
+	WORD $0x4f9892d6 // fmul v22.4s, v22.4s, v24.s[0]
+	WORD $0x4f9892f7 // fmul v23.4s, v23.4s, v24.s[0]
+	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a1 // fmla v1.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c2 // fmla v2.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e3 // fmla v3.4s, v23.4s, v16.s[0]
+	WORD $0x4f911284 // fmla v4.4s, v20.4s, v17.s[0]
+	WORD $0x4f9112a5 // fmla v5.4s, v21.4s, v17.s[0]
+	WORD $0x4f9112c6 // fmla v6.4s, v22.4s, v17.s[0]
+	WORD $0x4f9112e7 // fmla v7.4s, v23.4s, v17.s[0]
+	WORD $0x4f921288 // fmla v8.4s, v20.4s, v18.s[0]
+	WORD $0x4f9212a9 // fmla v9.4s, v21.4s, v18.s[0]
+	WORD $0x4f9212ca // fmla v10.4s, v22.4s, v18.s[0]
+	WORD $0x4f9212eb // fmla v11.4s, v23.4s, v18.s[0]
+	WORD $0x4f93128c // fmla v12.4s, v20.4s, v19.s[0]
+	WORD $0x4f9312ad // fmla v13.4s, v21.4s, v19.s[0]
+	WORD $0x4f9312ce // fmla v14.4s, v22.4s, v19.s[0]
+	WORD $0x4f9312ef // fmla v15.4s, v23.4s, v19.s[0]
+	ADD $4, R5
+	ADD R6, R1
+	ADD R6, R2
+	ADD $4, R3
+	SUB $1, R8
+	CBNZ R8, key
+	ADD $48, R7
+	SUB $1, R17
+	CBNZ R17, group
+	FMOVQ F0, 0(R19)
+	FMOVQ F1, 16(R19)
+	FMOVQ F2, 32(R19)
+	FMOVQ F3, 48(R19)
+	FMOVQ F4, 0(R20)
+	FMOVQ F5, 16(R20)
+	FMOVQ F6, 32(R20)
+	FMOVQ F7, 48(R20)
+	FMOVQ F8, 0(R21)
+	FMOVQ F9, 16(R21)
+	FMOVQ F10, 32(R21)
+	FMOVQ F11, 48(R21)
+	FMOVQ F12, 0(R22)
+	FMOVQ F13, 16(R22)
+	FMOVQ F14, 32(R22)
+	FMOVQ F15, 48(R22)
 	RET

@@ -5,55 +5,485 @@
 package kern
 
 //go:noescape
-func scoresAVX2Q2x2(a *scoresArgs)
+func scoresAVX2F32Q1x1(a *scoresArgs)
 
 //go:noescape
-func scoresAVX2Q2x1(a *scoresArgs)
+func scoresAVX2F32Q1x4(a *scoresArgs)
 
 //go:noescape
-func scoresAVX2Q1x2(a *scoresArgs)
+func scoresAVX2F32Q2x1(a *scoresArgs)
 
 //go:noescape
-func scoresAVX2Q1x1(a *scoresArgs)
+func scoresAVX2F32Q2x2(a *scoresArgs)
 
 //go:noescape
-func valuesAVX2Q1x4(a *valuesArgs)
+func scoresAVX2F32Q3x1(a *scoresArgs)
 
 //go:noescape
-func valuesAVX2Q1x1(a *valuesArgs)
+func scoresAVX2F32Q4x1(a *scoresArgs)
 
 //go:noescape
-func scoresAVX512Q4x4(a *scoresArgs)
+func scoresAVX2F16Q1x1(a *scoresArgs)
 
 //go:noescape
-func scoresAVX512Q4x1(a *scoresArgs)
+func scoresAVX2F16Q1x4(a *scoresArgs)
 
 //go:noescape
-func scoresAVX512Q2x4(a *scoresArgs)
+func scoresAVX2F16Q2x1(a *scoresArgs)
 
 //go:noescape
-func scoresAVX512Q2x1(a *scoresArgs)
+func scoresAVX2F16Q2x2(a *scoresArgs)
 
 //go:noescape
-func scoresAVX512Q1x4(a *scoresArgs)
+func scoresAVX2F16Q3x1(a *scoresArgs)
 
 //go:noescape
-func scoresAVX512Q1x1(a *scoresArgs)
+func scoresAVX2F16Q4x1(a *scoresArgs)
 
 //go:noescape
-func valuesAVX512Q2x8(a *valuesArgs)
+func scoresAVX2BF16Q1x1(a *scoresArgs)
 
 //go:noescape
-func valuesAVX512Q2x4(a *valuesArgs)
+func scoresAVX2BF16Q1x4(a *scoresArgs)
 
 //go:noescape
-func valuesAVX512Q2x1(a *valuesArgs)
+func scoresAVX2BF16Q2x1(a *scoresArgs)
 
 //go:noescape
-func valuesAVX512Q1x8(a *valuesArgs)
+func scoresAVX2BF16Q2x2(a *scoresArgs)
 
 //go:noescape
-func valuesAVX512Q1x4(a *valuesArgs)
+func scoresAVX2BF16Q3x1(a *scoresArgs)
 
 //go:noescape
-func valuesAVX512Q1x1(a *valuesArgs)
+func scoresAVX2BF16Q4x1(a *scoresArgs)
+
+//go:noescape
+func scoresAVX2Q8Q1x1(a *scoresArgs)
+
+//go:noescape
+func scoresAVX2Q8Q1x4(a *scoresArgs)
+
+//go:noescape
+func scoresAVX2Q8Q2x1(a *scoresArgs)
+
+//go:noescape
+func scoresAVX2Q8Q2x2(a *scoresArgs)
+
+//go:noescape
+func scoresAVX2Q8Q3x1(a *scoresArgs)
+
+//go:noescape
+func scoresAVX2Q8Q4x1(a *scoresArgs)
+
+//go:noescape
+func valuesAVX2F32Q1x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2F32Q1x4(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2F32Q2x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2F32Q2x2(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2F32Q3x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2F32Q4x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2F16Q1x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2F16Q1x4(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2F16Q2x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2F16Q2x2(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2F16Q3x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2F16Q4x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2BF16Q1x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2BF16Q1x4(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2BF16Q2x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2BF16Q2x2(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2BF16Q3x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2BF16Q4x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2Q8Q1x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2Q8Q1x4(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2Q8Q2x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2Q8Q2x2(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2Q8Q3x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX2Q8Q4x1(a *valuesArgs)
+
+//go:noescape
+func scoresAVX512F32Q1x1(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512F32Q1x8(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512F32Q2x1(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512F32Q2x4(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512F32Q3x1(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512F32Q3x4(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512F32Q4x1(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512F32Q4x4(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512F16Q1x1(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512F16Q1x8(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512F16Q2x1(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512F16Q2x4(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512F16Q3x1(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512F16Q3x4(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512F16Q4x1(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512F16Q4x4(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512BF16Q1x1(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512BF16Q1x8(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512BF16Q2x1(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512BF16Q2x4(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512BF16Q3x1(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512BF16Q3x4(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512BF16Q4x1(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512BF16Q4x4(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512Q8Q1x1(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512Q8Q1x8(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512Q8Q2x1(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512Q8Q2x4(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512Q8Q3x1(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512Q8Q3x4(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512Q8Q4x1(a *scoresArgs)
+
+//go:noescape
+func scoresAVX512Q8Q4x4(a *scoresArgs)
+
+//go:noescape
+func valuesAVX512F32Q1x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F32Q1x4(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F32Q1x8(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F32Q2x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F32Q2x4(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F32Q2x8(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F32Q3x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F32Q3x4(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F32Q3x8(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F32Q4x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F32Q4x4(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F16Q1x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F16Q1x4(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F16Q1x8(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F16Q2x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F16Q2x4(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F16Q2x8(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F16Q3x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F16Q3x4(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F16Q3x8(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F16Q4x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512F16Q4x4(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512BF16Q1x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512BF16Q1x4(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512BF16Q1x8(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512BF16Q2x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512BF16Q2x4(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512BF16Q2x8(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512BF16Q3x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512BF16Q3x4(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512BF16Q3x8(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512BF16Q4x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512BF16Q4x4(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512Q8Q1x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512Q8Q1x4(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512Q8Q1x8(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512Q8Q2x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512Q8Q2x4(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512Q8Q2x8(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512Q8Q3x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512Q8Q3x4(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512Q8Q3x8(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512Q8Q4x1(a *valuesArgs)
+
+//go:noescape
+func valuesAVX512Q8Q4x4(a *valuesArgs)
+
+// scoresAVX2 are the kernels by type of cache, queries and size.
+var scoresAVX2 = [kvKinds]shapes[scoresArgs]{
+	{
+		1: {1: scoresAVX2F32Q1x1, 4: scoresAVX2F32Q1x4},
+		2: {1: scoresAVX2F32Q2x1, 2: scoresAVX2F32Q2x2},
+		3: {1: scoresAVX2F32Q3x1},
+		4: {1: scoresAVX2F32Q4x1},
+	},
+	{
+		1: {1: scoresAVX2F16Q1x1, 4: scoresAVX2F16Q1x4},
+		2: {1: scoresAVX2F16Q2x1, 2: scoresAVX2F16Q2x2},
+		3: {1: scoresAVX2F16Q3x1},
+		4: {1: scoresAVX2F16Q4x1},
+	},
+	{
+		1: {1: scoresAVX2BF16Q1x1, 4: scoresAVX2BF16Q1x4},
+		2: {1: scoresAVX2BF16Q2x1, 2: scoresAVX2BF16Q2x2},
+		3: {1: scoresAVX2BF16Q3x1},
+		4: {1: scoresAVX2BF16Q4x1},
+	},
+	{
+		1: {1: scoresAVX2Q8Q1x1, 4: scoresAVX2Q8Q1x4},
+		2: {1: scoresAVX2Q8Q2x1, 2: scoresAVX2Q8Q2x2},
+		3: {1: scoresAVX2Q8Q3x1},
+		4: {1: scoresAVX2Q8Q4x1},
+	},
+}
+
+// valuesAVX2 are the kernels by type of cache, queries and size.
+var valuesAVX2 = [kvKinds]shapes[valuesArgs]{
+	{
+		1: {1: valuesAVX2F32Q1x1, 4: valuesAVX2F32Q1x4},
+		2: {1: valuesAVX2F32Q2x1, 2: valuesAVX2F32Q2x2},
+		3: {1: valuesAVX2F32Q3x1},
+		4: {1: valuesAVX2F32Q4x1},
+	},
+	{
+		1: {1: valuesAVX2F16Q1x1, 4: valuesAVX2F16Q1x4},
+		2: {1: valuesAVX2F16Q2x1, 2: valuesAVX2F16Q2x2},
+		3: {1: valuesAVX2F16Q3x1},
+		4: {1: valuesAVX2F16Q4x1},
+	},
+	{
+		1: {1: valuesAVX2BF16Q1x1, 4: valuesAVX2BF16Q1x4},
+		2: {1: valuesAVX2BF16Q2x1, 2: valuesAVX2BF16Q2x2},
+		3: {1: valuesAVX2BF16Q3x1},
+		4: {1: valuesAVX2BF16Q4x1},
+	},
+	{
+		1: {1: valuesAVX2Q8Q1x1, 4: valuesAVX2Q8Q1x4},
+		2: {1: valuesAVX2Q8Q2x1, 2: valuesAVX2Q8Q2x2},
+		3: {1: valuesAVX2Q8Q3x1},
+		4: {1: valuesAVX2Q8Q4x1},
+	},
+}
+
+// scoresAVX512 are the kernels by type of cache, queries and size.
+var scoresAVX512 = [kvKinds]shapes[scoresArgs]{
+	{
+		1: {1: scoresAVX512F32Q1x1, 8: scoresAVX512F32Q1x8},
+		2: {1: scoresAVX512F32Q2x1, 4: scoresAVX512F32Q2x4},
+		3: {1: scoresAVX512F32Q3x1, 4: scoresAVX512F32Q3x4},
+		4: {1: scoresAVX512F32Q4x1, 4: scoresAVX512F32Q4x4},
+	},
+	{
+		1: {1: scoresAVX512F16Q1x1, 8: scoresAVX512F16Q1x8},
+		2: {1: scoresAVX512F16Q2x1, 4: scoresAVX512F16Q2x4},
+		3: {1: scoresAVX512F16Q3x1, 4: scoresAVX512F16Q3x4},
+		4: {1: scoresAVX512F16Q4x1, 4: scoresAVX512F16Q4x4},
+	},
+	{
+		1: {1: scoresAVX512BF16Q1x1, 8: scoresAVX512BF16Q1x8},
+		2: {1: scoresAVX512BF16Q2x1, 4: scoresAVX512BF16Q2x4},
+		3: {1: scoresAVX512BF16Q3x1, 4: scoresAVX512BF16Q3x4},
+		4: {1: scoresAVX512BF16Q4x1, 4: scoresAVX512BF16Q4x4},
+	},
+	{
+		1: {1: scoresAVX512Q8Q1x1, 8: scoresAVX512Q8Q1x8},
+		2: {1: scoresAVX512Q8Q2x1, 4: scoresAVX512Q8Q2x4},
+		3: {1: scoresAVX512Q8Q3x1, 4: scoresAVX512Q8Q3x4},
+		4: {1: scoresAVX512Q8Q4x1, 4: scoresAVX512Q8Q4x4},
+	},
+}
+
+// valuesAVX512 are the kernels by type of cache, queries and size.
+var valuesAVX512 = [kvKinds]shapes[valuesArgs]{
+	{
+		1: {1: valuesAVX512F32Q1x1, 4: valuesAVX512F32Q1x4, 8: valuesAVX512F32Q1x8},
+		2: {1: valuesAVX512F32Q2x1, 4: valuesAVX512F32Q2x4, 8: valuesAVX512F32Q2x8},
+		3: {1: valuesAVX512F32Q3x1, 4: valuesAVX512F32Q3x4, 8: valuesAVX512F32Q3x8},
+		4: {1: valuesAVX512F32Q4x1, 4: valuesAVX512F32Q4x4},
+	},
+	{
+		1: {1: valuesAVX512F16Q1x1, 4: valuesAVX512F16Q1x4, 8: valuesAVX512F16Q1x8},
+		2: {1: valuesAVX512F16Q2x1, 4: valuesAVX512F16Q2x4, 8: valuesAVX512F16Q2x8},
+		3: {1: valuesAVX512F16Q3x1, 4: valuesAVX512F16Q3x4, 8: valuesAVX512F16Q3x8},
+		4: {1: valuesAVX512F16Q4x1, 4: valuesAVX512F16Q4x4},
+	},
+	{
+		1: {1: valuesAVX512BF16Q1x1, 4: valuesAVX512BF16Q1x4, 8: valuesAVX512BF16Q1x8},
+		2: {1: valuesAVX512BF16Q2x1, 4: valuesAVX512BF16Q2x4, 8: valuesAVX512BF16Q2x8},
+		3: {1: valuesAVX512BF16Q3x1, 4: valuesAVX512BF16Q3x4, 8: valuesAVX512BF16Q3x8},
+		4: {1: valuesAVX512BF16Q4x1, 4: valuesAVX512BF16Q4x4},
+	},
+	{
+		1: {1: valuesAVX512Q8Q1x1, 4: valuesAVX512Q8Q1x4, 8: valuesAVX512Q8Q1x8},
+		2: {1: valuesAVX512Q8Q2x1, 4: valuesAVX512Q8Q2x4, 8: valuesAVX512Q8Q2x8},
+		3: {1: valuesAVX512Q8Q3x1, 4: valuesAVX512Q8Q3x4, 8: valuesAVX512Q8Q3x8},
+		4: {1: valuesAVX512Q8Q4x1, 4: valuesAVX512Q8Q4x4},
+	},
+}

@@ -5,31 +5,201 @@
 package kern
 
 //go:noescape
-func scoresNEONQ4x1(a *scoresArgs)
+func scoresNEONF32Q1x1(a *scoresArgs)
 
 //go:noescape
-func scoresNEONQ2x2(a *scoresArgs)
+func scoresNEONF32Q1x4(a *scoresArgs)
 
 //go:noescape
-func scoresNEONQ2x1(a *scoresArgs)
+func scoresNEONF32Q2x1(a *scoresArgs)
 
 //go:noescape
-func scoresNEONQ1x4(a *scoresArgs)
+func scoresNEONF32Q2x2(a *scoresArgs)
 
 //go:noescape
-func scoresNEONQ1x1(a *scoresArgs)
+func scoresNEONF32Q3x1(a *scoresArgs)
 
 //go:noescape
-func valuesNEONQ4x1(a *valuesArgs)
+func scoresNEONF32Q4x1(a *scoresArgs)
 
 //go:noescape
-func valuesNEONQ2x2(a *valuesArgs)
+func scoresNEONF16Q1x1(a *scoresArgs)
 
 //go:noescape
-func valuesNEONQ2x1(a *valuesArgs)
+func scoresNEONF16Q1x4(a *scoresArgs)
 
 //go:noescape
-func valuesNEONQ1x4(a *valuesArgs)
+func scoresNEONF16Q2x1(a *scoresArgs)
 
 //go:noescape
-func valuesNEONQ1x1(a *valuesArgs)
+func scoresNEONF16Q2x2(a *scoresArgs)
+
+//go:noescape
+func scoresNEONF16Q3x1(a *scoresArgs)
+
+//go:noescape
+func scoresNEONF16Q4x1(a *scoresArgs)
+
+//go:noescape
+func scoresNEONBF16Q1x1(a *scoresArgs)
+
+//go:noescape
+func scoresNEONBF16Q1x4(a *scoresArgs)
+
+//go:noescape
+func scoresNEONBF16Q2x1(a *scoresArgs)
+
+//go:noescape
+func scoresNEONBF16Q2x2(a *scoresArgs)
+
+//go:noescape
+func scoresNEONBF16Q3x1(a *scoresArgs)
+
+//go:noescape
+func scoresNEONBF16Q4x1(a *scoresArgs)
+
+//go:noescape
+func scoresNEONQ8Q1x1(a *scoresArgs)
+
+//go:noescape
+func scoresNEONQ8Q1x2(a *scoresArgs)
+
+//go:noescape
+func scoresNEONQ8Q2x1(a *scoresArgs)
+
+//go:noescape
+func scoresNEONQ8Q2x2(a *scoresArgs)
+
+//go:noescape
+func scoresNEONQ8Q3x1(a *scoresArgs)
+
+//go:noescape
+func scoresNEONQ8Q4x1(a *scoresArgs)
+
+//go:noescape
+func valuesNEONF32Q1x1(a *valuesArgs)
+
+//go:noescape
+func valuesNEONF32Q1x4(a *valuesArgs)
+
+//go:noescape
+func valuesNEONF32Q2x1(a *valuesArgs)
+
+//go:noescape
+func valuesNEONF32Q2x2(a *valuesArgs)
+
+//go:noescape
+func valuesNEONF32Q3x1(a *valuesArgs)
+
+//go:noescape
+func valuesNEONF32Q4x1(a *valuesArgs)
+
+//go:noescape
+func valuesNEONF16Q1x1(a *valuesArgs)
+
+//go:noescape
+func valuesNEONF16Q1x4(a *valuesArgs)
+
+//go:noescape
+func valuesNEONF16Q2x1(a *valuesArgs)
+
+//go:noescape
+func valuesNEONF16Q2x2(a *valuesArgs)
+
+//go:noescape
+func valuesNEONF16Q3x1(a *valuesArgs)
+
+//go:noescape
+func valuesNEONF16Q4x1(a *valuesArgs)
+
+//go:noescape
+func valuesNEONBF16Q1x1(a *valuesArgs)
+
+//go:noescape
+func valuesNEONBF16Q1x4(a *valuesArgs)
+
+//go:noescape
+func valuesNEONBF16Q2x1(a *valuesArgs)
+
+//go:noescape
+func valuesNEONBF16Q2x2(a *valuesArgs)
+
+//go:noescape
+func valuesNEONBF16Q3x1(a *valuesArgs)
+
+//go:noescape
+func valuesNEONBF16Q4x1(a *valuesArgs)
+
+//go:noescape
+func valuesNEONQ8Q1x1(a *valuesArgs)
+
+//go:noescape
+func valuesNEONQ8Q1x4(a *valuesArgs)
+
+//go:noescape
+func valuesNEONQ8Q2x1(a *valuesArgs)
+
+//go:noescape
+func valuesNEONQ8Q2x2(a *valuesArgs)
+
+//go:noescape
+func valuesNEONQ8Q3x1(a *valuesArgs)
+
+//go:noescape
+func valuesNEONQ8Q4x1(a *valuesArgs)
+
+// scoresNEON are the kernels by type of cache, queries and size.
+var scoresNEON = [kvKinds]shapes[scoresArgs]{
+	{
+		1: {1: scoresNEONF32Q1x1, 4: scoresNEONF32Q1x4},
+		2: {1: scoresNEONF32Q2x1, 2: scoresNEONF32Q2x2},
+		3: {1: scoresNEONF32Q3x1},
+		4: {1: scoresNEONF32Q4x1},
+	},
+	{
+		1: {1: scoresNEONF16Q1x1, 4: scoresNEONF16Q1x4},
+		2: {1: scoresNEONF16Q2x1, 2: scoresNEONF16Q2x2},
+		3: {1: scoresNEONF16Q3x1},
+		4: {1: scoresNEONF16Q4x1},
+	},
+	{
+		1: {1: scoresNEONBF16Q1x1, 4: scoresNEONBF16Q1x4},
+		2: {1: scoresNEONBF16Q2x1, 2: scoresNEONBF16Q2x2},
+		3: {1: scoresNEONBF16Q3x1},
+		4: {1: scoresNEONBF16Q4x1},
+	},
+	{
+		1: {1: scoresNEONQ8Q1x1, 2: scoresNEONQ8Q1x2},
+		2: {1: scoresNEONQ8Q2x1, 2: scoresNEONQ8Q2x2},
+		3: {1: scoresNEONQ8Q3x1},
+		4: {1: scoresNEONQ8Q4x1},
+	},
+}
+
+// valuesNEON are the kernels by type of cache, queries and size.
+var valuesNEON = [kvKinds]shapes[valuesArgs]{
+	{
+		1: {1: valuesNEONF32Q1x1, 4: valuesNEONF32Q1x4},
+		2: {1: valuesNEONF32Q2x1, 2: valuesNEONF32Q2x2},
+		3: {1: valuesNEONF32Q3x1},
+		4: {1: valuesNEONF32Q4x1},
+	},
+	{
+		1: {1: valuesNEONF16Q1x1, 4: valuesNEONF16Q1x4},
+		2: {1: valuesNEONF16Q2x1, 2: valuesNEONF16Q2x2},
+		3: {1: valuesNEONF16Q3x1},
+		4: {1: valuesNEONF16Q4x1},
+	},
+	{
+		1: {1: valuesNEONBF16Q1x1, 4: valuesNEONBF16Q1x4},
+		2: {1: valuesNEONBF16Q2x1, 2: valuesNEONBF16Q2x2},
+		3: {1: valuesNEONBF16Q3x1},
+		4: {1: valuesNEONBF16Q4x1},
+	},
+	{
+		1: {1: valuesNEONQ8Q1x1, 4: valuesNEONQ8Q1x4},
+		2: {1: valuesNEONQ8Q2x1, 2: valuesNEONQ8Q2x2},
+		3: {1: valuesNEONQ8Q3x1},
+		4: {1: valuesNEONQ8Q4x1},
+	},
+}

@@ -78,29 +78,6 @@ func benchmarkLinear(b *testing.B, size, cols int, counts []int) {
 	}
 }
 
-// BenchmarkAttend is one layer's attention at a depth; the rate is that of
-// reading K and V once.
-func BenchmarkAttend(b *testing.B) {
-	for _, c := range []struct{ rows, heads, dim, context int }{
-		{1, 1, 64, 1024}, {1, 3, 64, 1024}, {1, 2, 128, 4096}, {16, 3, 64, 512}, {16, 2, 128, 512},
-	} {
-		for _, l := range Supported()[1:] {
-			b.Run(fmt.Sprintf("%v/rows=%d/heads=%d/dim=%d/ctx=%d", l, c.rows, c.heads, c.dim, c.context), func(b *testing.B) {
-				a := newAttention(rand.New(rand.NewPCG(3, 3)), c.rows, c.heads, c.dim, c.dim, 1, c.context, 0)
-				sc := NewAttendScratch(c.rows*c.heads, c.dim)
-				k := New(l)
-				b.SetBytes(int64(8 * c.dim * c.context))
-				b.ReportAllocs()
-				for b.Loop() {
-					k.Attend(sc, &a.AttendArgs)
-				}
-				ops := 4 * float64(c.rows*c.heads*c.dim*c.context)
-				b.ReportMetric(ops*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "Gop/s")
-			})
-		}
-	}
-}
-
 // BenchmarkRow is the small kernels over one row.
 func BenchmarkRow(b *testing.B) {
 	for _, n := range []int{576, 1536} {

@@ -18,7 +18,7 @@ import (
 type inKeys struct {
 	tile   []float32
 	args   AttendArgs
-	groups [tileGroups]int32
+	groups [sharedTile]int32
 }
 
 // ReserveInKeys makes room for calls whose values lie in the keys.
@@ -30,7 +30,7 @@ func (sc *AttendScratch) ReserveInKeys() {
 }
 
 // InKeysBytes is the memory that ReserveInKeys takes for values of at most vdim.
-func InKeysBytes(vdim int) int64 { return 4 * tileGroups * GroupTokens * int64(vdim) }
+func InKeysBytes(vdim int) int64 { return 4 * sharedTile * GroupTokens * int64(vdim) }
 
 // turn copies the values of a tile's keys, and returns what the kernel of values
 // is to take for a and the tile.
@@ -58,7 +58,7 @@ func bytesOf(x []float32) []byte {
 
 // checkInKeys panics where values can't lie in the keys.
 func (a *AttendArgs) checkInKeys(sc *AttendScratch) {
-	if a.VDim > a.KDim || len(sc.keys.tile) < tileGroups*GroupTokens*a.VDim {
+	if a.VDim > a.KDim || len(sc.keys.tile) < sharedTile*GroupTokens*a.VDim {
 		panic(fmt.Sprintf("kern: values of %d in keys of %d, with room for %d values", a.VDim, a.KDim, len(sc.keys.tile)))
 	}
 }

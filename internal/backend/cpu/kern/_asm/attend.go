@@ -10,18 +10,48 @@ var levels = []struct {
 	kind byte
 }{{"AVX2", 'Y'}, {"AVX512", 'Z'}}
 
-// Sizes of the attention kernels: queries × groups of 16 keys, and queries ×
-// 16 dimensions.
+// kvType is a type of KV cache as the attention kernels read it.
+type kvType struct {
+	name  string
+	size  int  // of one value in bytes
+	quant bool // with a scale per token and 32 dimensions
+}
+
+// kvTypes are in the order of package kern's table.
+var kvTypes = []kvType{{"F32", 4, false}, {"F16", 2, false}, {"BF16", 2, false}, {"Q8", 1, true}}
+
+// Sizes of the attention kernels: queries × groups of 16 keys, and queries × 16
+// dimensions. Each size is a number of chains of fused multiply-adds, which need
+// 8 in flight to keep two units of latency 4 busy: so one query takes many
+// groups, and several queries share what they load.
 var (
-	scoreShapes = map[byte][][2]int{'Y': {{2, 2}, {2, 1}, {1, 2}, {1, 1}}, 'Z': {{4, 4}, {4, 1}, {2, 4}, {2, 1}, {1, 4}, {1, 1}}}
-	valueShapes = map[byte][][2]int{'Y': {{1, 4}, {1, 1}}, 'Z': {{2, 8}, {2, 4}, {2, 1}, {1, 8}, {1, 4}, {1, 1}}}
+	scoreShapes = map[byte][][2]int{
+		'Y': {{1, 1}, {1, 4}, {2, 1}, {2, 2}, {3, 1}, {4, 1}},
+		'Z': {{1, 1}, {1, 8}, {2, 1}, {2, 4}, {3, 1}, {3, 4}, {4, 1}, {4, 4}},
+	}
+	valueShapes = map[byte][][2]int{
+		'Y': {{1, 1}, {1, 4}, {2, 1}, {2, 2}, {3, 1}, {4, 1}},
+		'Z': {{1, 1}, {1, 4}, {1, 8}, {2, 1}, {2, 4}, {2, 8}, {3, 1}, {3, 4}, {3, 8}, {4, 1}, {4, 4}},
+	}
 )
 
-// spanBytes is the distance between two queries' rows of scores.
-const spanBytes = 512 * 4
+// spanBytes is the distance between two queries' rows of scores, tokens the
+// size of a group, blockDims the dimensions that share a scale.
+const (
+	spanBytes = 512 * 4
+	tokens    = 16
+	blockDims = 32
+)
 
-func shapeName(base, level string, s [2]int) string {
-	return fmt.Sprintf("%s%sQ%dx%d", base, level, s[0], s[1])
+func attendName(base, level string, t kvType, s [2]int) string {
+	return fmt.Sprintf("%s%s%sQ%dx%d", base, level, t.name, s[0], s[1])
+}
+
+// attender emits attention kernels for one level and type.
+type attender struct {
+	vec
+	kvType
+	frame int
 }
 
 // attendFile is attend_amd64.s.
@@ -30,143 +60,119 @@ func attendFile() []byte {
 	b.WriteString(header)
 	b.WriteString("#include \"textflag.h\"\n")
 	for _, l := range levels {
-		for _, s := range scoreShapes[l.kind] {
-			v := vec{&asm{}, l.kind}
-			v.function(&b, shapeName("scores", l.name, s), "a *scoresArgs", 8)
-			v.scores(s[0], s[1])
-			v.flush(&b)
-		}
-		for _, s := range valueShapes[l.kind] {
-			v := vec{&asm{}, l.kind}
-			v.function(&b, shapeName("values", l.name, s), "a *valuesArgs", 8)
-			v.values(s[0], s[1])
-			v.flush(&b)
+		for _, t := range kvTypes {
+			for _, s := range scoreShapes[l.kind] {
+				a := &attender{vec: vec{&asm{}, l.kind}, kvType: t}
+				a.scores(s[0], s[1])
+				a.write(&b, attendName("scores", l.name, t, s), "a *scoresArgs")
+			}
+			for _, s := range valueShapes[l.kind] {
+				a := &attender{vec: vec{&asm{}, l.kind}, kvType: t}
+				a.values(s[0], s[1])
+				a.write(&b, attendName("values", l.name, t, s), "a *valuesArgs")
+			}
 		}
 	}
 	return b.Bytes()
 }
 
-// attendStubs declares them.
-func attendStubs() []byte {
+func (a *attender) write(b *bytes.Buffer, name, args string) {
+	fmt.Fprintf(b, "\n// func %s(%s)\nTEXT ·%s(SB), NOSPLIT, $%d-8\n", name, args, name, a.frame)
+	a.flush(b)
+}
+
+// attendSizes are the sizes of a level's kernels for a type.
+type attendSizes func(level string, t kvType) [][2]int
+
+// shapesOf finds a level's sizes by its name.
+func shapesOf(shapes map[byte][][2]int) attendSizes {
+	return func(level string, _ kvType) [][2]int {
+		for _, l := range levels {
+			if l.name == level {
+				return shapes[l.kind]
+			}
+		}
+		panic("no level " + level)
+	}
+}
+
+// attendStubs declares the functions and lists them by level, type and size.
+func attendStubs(levels []string, scores, values attendSizes) []byte {
 	var b bytes.Buffer
 	b.WriteString(header)
 	b.WriteString("package kern\n")
-	for _, l := range levels {
-		for _, s := range scoreShapes[l.kind] {
-			fmt.Fprintf(&b, "\n//go:noescape\nfunc %s(a *scoresArgs)\n", shapeName("scores", l.name, s))
-		}
-		for _, s := range valueShapes[l.kind] {
-			fmt.Fprintf(&b, "\n//go:noescape\nfunc %s(a *valuesArgs)\n", shapeName("values", l.name, s))
+	each := func(f func(base, level string, sizes attendSizes)) {
+		for _, l := range levels {
+			f("scores", l, scores)
+			f("values", l, values)
 		}
 	}
+	each(func(base, level string, sizes attendSizes) {
+		for _, t := range kvTypes {
+			for _, s := range sizes(level, t) {
+				fmt.Fprintf(&b, "\n//go:noescape\nfunc %s(a *%sArgs)\n", attendName(base, level, t, s), base)
+			}
+		}
+	})
+	each(func(base, level string, sizes attendSizes) {
+		fmt.Fprintf(&b, "\n// %s%s are the kernels by type of cache, queries and size.\n", base, level)
+		fmt.Fprintf(&b, "var %s%s = [kvKinds]shapes[%sArgs]{\n", base, level, base)
+		for _, t := range kvTypes {
+			b.WriteString("{\n")
+			all := sizes(level, t)
+			for i, s := range all {
+				if i == 0 || all[i-1][0] != s[0] {
+					fmt.Fprintf(&b, "%d: {", s[0])
+				}
+				fmt.Fprintf(&b, "%d: %s,", s[1], attendName(base, level, t, s))
+				if i == len(all)-1 || all[i+1][0] != s[0] {
+					b.WriteString("},\n")
+				}
+			}
+			b.WriteString("},\n")
+		}
+		b.WriteString("}\n")
+	})
 	return b.Bytes()
 }
 
-// scores: lane = key. Each dimension is one step: the keys' values are loaded
-// once for all queries.
-func (v vec) scores(queries, groups int) {
-	halves := len(v.offsets())
-	v.op("MOVQ a+0(FP), AX")
-	v.op("MOVQ 8(AX), DX")
-	k := []string{"R8", "R9", "R10", "R11"}[:groups]
-	for g := range groups {
-		v.op("MOVQ %d(AX), %s", 16+8*g, k[g])
-	}
-	v.op("MOVQ 48(AX), SI")
-	if queries > 3 {
-		v.op("LEAQ (SI)(SI*2), R12")
-	}
-	v.op("MOVQ 56(AX), CX")
-	v.op("XORQ BX, BX")
-	acc := make([][][]string, queries)
-	for q := range acc {
-		acc[q] = make([][]string, groups)
-		for g := range acc[q] {
-			acc[q][g] = v.regs(v.kind, halves)
-			for _, r := range acc[q][g] {
-				v.zero(r)
-			}
-		}
-	}
-	x := v.regs(v.kind, groups*halves)
-	b := v.reg(v.kind)
-	v.label("loop")
-	for g := range groups {
-		for h, off := range v.offsets() {
-			v.op("VMOVUPS %d(%s)(BX*1), %s", off, k[g], x[g*halves+h])
-		}
-	}
-	for q := range queries {
-		v.op("VBROADCASTSS %s, %s", at("DX", "SI", "R12", q, 0), b)
-		for g := range groups {
-			for h := range halves {
-				v.op("VFMADD231PS %s, %s, %s", x[g*halves+h], b, acc[q][g][h])
-			}
-		}
-	}
-	v.op("ADDQ $64, BX")
-	v.op("ADDQ $4, DX")
-	v.op("DECQ CX")
-	v.op("JNZ loop")
-	v.op("MOVQ 0(AX), DI")
-	v.op("VBROADCASTSS 64(AX), %s", b)
-	for q := range queries {
-		for g := range groups {
-			for h, off := range v.offsets() {
-				v.op("VMULPS %s, %s, %s", acc[q][g][h], b, acc[q][g][h])
-				v.op("VMOVUPS %s, %d(DI)", acc[q][g][h], q*spanBytes+64*g+off)
-			}
-		}
-	}
+// pool hands out general registers.
+type pool []string
+
+func (p *pool) take() string {
+	r := (*p)[0]
+	*p = (*p)[1:]
+	return r
 }
 
-// values: lane = dimension. The accumulators stay in registers over all groups.
-func (v vec) values(queries, chunks int) {
-	per := len(v.offsets()) * chunks // registers of a query
-	step := 64 / len(v.offsets())
-	v.op("MOVQ a+0(FP), AX")
-	v.op("MOVQ 0(AX), DI")
-	v.op("MOVQ 8(AX), BX")
-	v.op("MOVQ 16(AX), R11")
-	v.op("MOVQ 24(AX), R12")
-	v.op("MOVQ 32(AX), R8")
-	v.op("LEAQ 40(AX), R9")
-	acc := make([][]string, queries)
-	for q := range acc {
-		acc[q] = v.regs(v.kind, per)
-		for i, r := range acc[q] {
-			v.op("VMOVUPS %s, %s", at("DI", "R11", "", q, step*i), r)
-		}
+// place is an address with an offset, and perhaps an index.
+func place(off int, base, index string) string {
+	s := "(" + base + ")"
+	if off != 0 {
+		s = fmt.Sprintf("%d", off) + s
 	}
-	p := v.regs(v.kind, queries)
-	x := v.reg(v.kind)
-	v.label("group")
-	v.op("MOVQ (R9), SI")
-	v.op("MOVQ 32(R9), CX")
-	v.label("key")
-	for q := range queries {
-		v.op("VBROADCASTSS %d(BX), %s", q*spanBytes, p[q])
+	if index != "" {
+		s += "(" + index + ")"
 	}
-	for i := range per {
-		if queries == 1 {
-			v.op("VFMADD231PS %d(SI), %s, %s", step*i, p[0], acc[0][i])
-			continue
-		}
-		v.op("VMOVUPS %d(SI), %s", step*i, x)
-		for q := range queries {
-			v.op("VFMADD231PS %s, %s, %s", x, p[q], acc[q][i])
-		}
-	}
-	v.op("ADDQ $4, BX")
-	v.op("ADDQ R12, SI")
-	v.op("DECQ CX")
-	v.op("JNZ key")
-	v.op("ADDQ $8, R9")
-	v.op("DECQ R8")
-	v.op("JNZ group")
-	for q := range queries {
-		for i, r := range acc[q] {
-			v.op("VMOVUPS %s, %s", r, at("DI", "R11", "", q, step*i))
-		}
+	return s
+}
+
+// half is the values of a register, lanes its number in a block of 16.
+func (a *attender) halves() int { return len(a.offsets()) }
+func (a *attender) lanes() int  { return 16 / a.halves() }
+
+// widen loads values as float32, exactly; a quant is not yet scaled.
+func (a *attender) widen(mem, reg string) {
+	switch a.name {
+	case "F32":
+		a.op("VMOVUPS %s, %s", mem, reg)
+	case "F16":
+		a.op("VCVTPH2PS %s, %s", mem, reg)
+	case "BF16":
+		a.op("VPMOVZXWD %s, %s", mem, reg)
+		a.op("VPSLLD $16, %s, %s", reg, reg)
+	case "Q8":
+		a.op("VPMOVSXBD %s, %s", mem, reg)
+		a.op("VCVTDQ2PS %s, %s", reg, reg)
 	}
 }

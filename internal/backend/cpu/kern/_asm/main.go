@@ -53,7 +53,7 @@ func main() {
 	write(filepath.Join(*out, "attend_amd64.s"), attendFile())
 	write(filepath.Join(*out, "peak_amd64.s"), peakFile())
 	write(filepath.Join(*out, "pack_amd64.s"), packFile())
-	writeGo(filepath.Join(*out, "attendasm_amd64.go"), attendStubs())
+	writeGo(filepath.Join(*out, "attendasm_amd64.go"), attendStubs([]string{"AVX2", "AVX512"}, shapesOf(scoreShapes), shapesOf(valueShapes)))
 	writeGo(filepath.Join(*out, "dot_amd64.go"), declarations(files))
 	text, stubs := amxFile()
 	write(filepath.Join(*out, "amx_amd64.s"), text)

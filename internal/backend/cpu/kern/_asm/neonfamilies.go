@@ -81,7 +81,7 @@ func writeNeon(out string) {
 	write(filepath.Join(out, "vec_arm64.s"), neonVecFile())
 	write(filepath.Join(out, "exp_arm64.s"), neonExpFile())
 	write(filepath.Join(out, "attend_arm64.s"), neonAttendFile())
-	writeGo(filepath.Join(out, "attendasm_arm64.go"), neonAttendStubs())
+	writeGo(filepath.Join(out, "attendasm_arm64.go"), attendStubs([]string{"NEON"}, func(_ string, t kvType) [][2]int { return neonScoreShapes(t) }, func(string, kvType) [][2]int { return neonShapes }))
 	writeGo(filepath.Join(out, "dot_arm64.go"), neonDeclarations())
 }
 

@@ -50,6 +50,11 @@ var neonWords = map[string]neonWord{
 
 	// Widening and narrowing.
 	"sxtl8h":  {0x0f08a400, "sxtl v%d.8h, v%d.8b"},
+	"sxtl28h": {0x4f08a400, "sxtl2 v%d.8h, v%d.16b"},
+	"sxtl4s":  {0x0f10a400, "sxtl v%d.4s, v%d.4h"},
+	"sxtl24s": {0x4f10a400, "sxtl2 v%d.4s, v%d.8h"},
+	"shll":    {0x2e613800, "shll v%d.4s, v%d.4h, #16"},
+	"shll2":   {0x6e613800, "shll2 v%d.4s, v%d.8h, #16"},
 	"uxtl8h":  {0x2f08a400, "uxtl v%d.8h, v%d.8b"},
 	"uxtl4s":  {0x2f10a400, "uxtl v%d.4s, v%d.4h"},
 	"sqxtn":   {0x0e614800, "sqxtn v%d.4h, v%d.4s"},
@@ -156,6 +161,11 @@ func (n *neon) sdot(acc, w, x, i int) {
 // fmlaElem is acc += w × element i of x, rounded once.
 func (n *neon) fmlaElem(acc, w, x, i int) {
 	n.word(0x4f801000|elem(x, i)|uint32(w)<<5|uint32(acc), "fmla v%d.4s, v%d.4s, v%d.s[%d]", acc, w, x, i)
+}
+
+// fmulElem is dst = w × element i of x.
+func (n *neon) fmulElem(dst, w, x, i int) {
+	n.word(0x4f809000|elem(x, i)|uint32(w)<<5|uint32(dst), "fmul v%d.4s, v%d.4s, v%d.s[%d]", dst, w, x, i)
 }
 
 // spread puts element i of src in all lanes.
