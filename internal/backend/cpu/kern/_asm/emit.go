@@ -237,6 +237,3 @@ func (a *asm) grid(kind byte) [][]string {
 	}
 	return g
 }
-
-// label names a place for panel p, half h.
-func label(base string, p, h int) string { return fmt.Sprintf("%s%d%d", base, p, h) }

@@ -333,62 +333,59 @@ DATA mask30<>+24(SB)/8, $0x3030303030303030
 GLOBL mask30<>(SB), RODATA|NOPTR, $32
 `
 
-// share is what AVX2's pass over panel p's chunk, half h, asks the memory for:
-// every other line of the panel's, and with the first of them its header's.
-func (f kblock) share(a *asm, p, h int) (lines []string) {
-	for i, line := range a.lines(f.chunk) {
-		if i%(2*a.panels) == p+h*a.panels {
-			lines = append(lines, line)
-		}
-	}
-	return lines
-}
-
-// avx2 takes the panels and halves of a block one after another, each with
-// its own pass over the chunks.
+// avx2 takes the panels and halves of a chunk one after another.
 func (f kblock) avx2(a *asm) {
 	var k kregs
 	f.constants(a, &k, 'Y')
 	f.begin(a)
 	acc := a.accumulators('Y', 2)
-	k.products, k.words = [][]string{a.regs('Y', a.rows)}, a.regs('Y', a.rows)
+	products := make([][2][]string, a.panels)
+	for p := range products {
+		products[p] = [2][]string{a.regs('Y', a.rows), a.regs('Y', a.rows)}
+	}
+	k.words = a.regs('Y', a.rows)
 	k.dots = [][]string{k.words}
 	k.w = a.regs('Y', 3)
 	k.x = a.reg('Y')
-	a.label("loop")
-	for p := range a.panels {
-		for h := range 2 {
-			for _, reg := range k.products[0] {
-				a.zero(reg)
-			}
-			a.op("MOVQ $4, chunks-8(SP)")
-			a.label(label("chunk", p, h))
-			a.between(f.share(a, p, h), func() { f.half(a, &k, p, h) })
-			a.walk(f.chunk)
-			a.op("ADDQ $64, DX")
-			a.op("ADDQ $%d, R13", f.sumStep)
-			a.op("DECQ chunks-8(SP)")
-			a.op("JNZ %s", label("chunk", p, h))
-			f.offset(a, &k, 'Y', p, h)
-			a.op("VCVTPH2PS %s, %s", a.w(p, f.back(-1)+16*h), k.w[0])
-			if f.factor {
-				a.op("VMULPS factor<>(SB), %s, %s", k.w[0], k.w[0])
-			}
-			for r := range a.rows {
-				f.add(a, 'Y', r, k.products[0][r], k.w[0], k.x, acc[p][r][h], "VFMADD231PS")
-			}
-			if f.minima {
-				a.op("VCVTPH2PS %s, %s", a.w(p, f.back(-1)+32+16*h), k.w[0])
-				for r := range a.rows {
-					f.add(a, 'Y', r, k.words[r], k.w[0], k.x, acc[p][r][h], "VFNMADD231PS")
+	halves := func(do func(p, h int)) func() {
+		return func() {
+			for p := range products {
+				for h := range 2 {
+					k.products = [][]string{products[p][h]}
+					do(p, h)
 				}
-			}
-			if p < a.panels-1 || h == 0 {
-				a.walk(-4 * f.chunk)
-				a.op("SUBQ $256, DX")
-				a.op("SUBQ $%d, R13", 4*f.sumStep)
 			}
 		}
 	}
+	a.label("loop")
+	halves(func(_, _ int) {
+		for _, reg := range k.products[0] {
+			a.zero(reg)
+		}
+	})()
+	a.op("MOVQ $4, chunks-8(SP)")
+	a.label("chunk")
+	a.spread(f.chunk, halves(func(p, h int) { f.half(a, &k, p, h) }))
+	a.walk(f.chunk)
+	a.op("ADDQ $64, DX")
+	a.op("ADDQ $%d, R13", f.sumStep)
+	a.op("DECQ chunks-8(SP)")
+	a.op("JNZ chunk")
+	a.spread(f.header, halves(func(p, h int) {
+		f.offset(a, &k, 'Y', p, h)
+		a.op("VCVTPH2PS %s, %s", a.w(p, f.back(-1)+16*h), k.w[0])
+		if f.factor {
+			a.op("VMULPS factor<>(SB), %s, %s", k.w[0], k.w[0])
+		}
+		for r := range a.rows {
+			f.add(a, 'Y', r, k.products[0][r], k.w[0], k.x, acc[p][r][h], "VFMADD231PS")
+		}
+		if f.minima {
+			a.op("VCVTPH2PS %s, %s", a.w(p, f.back(-1)+32+16*h), k.w[0])
+			for r := range a.rows {
+				f.add(a, 'Y', r, k.words[r], k.w[0], k.x, acc[p][r][h], "VFNMADD231PS")
+			}
+		}
+	}))
 	f.next(a, acc)
 }
