@@ -120,6 +120,7 @@ func (r *runner) rowPhase(rows prog.RowKind, cost int, do func(w *worker, row in
 	block := max(1, itemCost/max(cost, 1))
 	return phase{
 		items: func() int { return (r.rows(rows) + block - 1) / block },
+		grain: func() int { return 1 },
 		run: func(w *worker, item int) {
 			for row := item * block; row < min((item+1)*block, r.rows(rows)); row++ {
 				do(w, row)

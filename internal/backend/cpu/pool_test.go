@@ -3,6 +3,7 @@ package cpu
 import (
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -41,6 +42,7 @@ func TestPool(t *testing.T) {
 					open.Store(int32(i))
 					return counts[i]
 				},
+				grain: func() int { return i % 4 },
 				run: func(_ *worker, item int) {
 					if open.Load() != int32(i) {
 						t.Errorf("item %d of phase %d runs in phase %d", item, i, open.Load())
@@ -73,6 +75,71 @@ func TestPool(t *testing.T) {
 			}
 		}
 		p.close()
+	}
+}
+
+// TestPoolLostHelpers asks that helpers which the system does not run delay
+// nothing: none ever takes an item here, and the caller does all.
+func TestPoolLostHelpers(t *testing.T) {
+	var runs [2]int
+	p := &pool{workers: workers(4)} // without their goroutines
+	for i := range runs {
+		p.phases = append(p.phases, phase{
+			items: func() int { return 1000 }, grain: func() int { return 3 }, run: func(*worker, int) { runs[i]++ },
+		})
+	}
+	for range 3 {
+		if err := p.step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if runs != [2]int{3000, 3000} {
+		t.Errorf("items ran %v times, want 3000 each", runs)
+	}
+}
+
+// TestPoolHeldItem asks that a helper which loses its processor amid an item holds
+// back that item and no other: the caller does all the rest meanwhile.
+func TestPoolHeldItem(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	const items = 500
+	list := workers(2)
+	var others atomic.Int32
+	rest, held := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	p := newPool([]phase{{items: func() int { return items }, run: func(w *worker, _ int) {
+		if w == list[1] {
+			once.Do(func() {
+				close(held)
+				<-rest
+			})
+		} else {
+			<-held // until the helper has one
+		}
+		if others.Add(1) == items-1 {
+			close(rest)
+		}
+	}}}, list)
+	if err := p.step(); err != nil {
+		t.Fatal(err)
+	}
+	p.close()
+	if n := others.Load(); n != items {
+		t.Errorf("%d items ran, want %d", n, items)
+	}
+}
+
+// TestTaking holds shares against what is left: never none, never more than the
+// grain or than would leave others without work.
+func TestTaking(t *testing.T) {
+	for _, c := range []struct{ items, next, grain, workers, want int }{
+		{100, 0, 0, 2, 1}, {100, 0, 1, 2, 4}, {100, 0, 2, 2, 16}, {1000, 0, 3, 2, 64}, {100, 0, 3, 2, 25},
+		{100, 92, 3, 2, 2}, {100, 99, 3, 2, 1}, {100, 100, 3, 2, 1}, {100, 180, 3, 2, 1}, {64, 0, 3, 16, 2},
+	} {
+		s := uint64(7)<<phaseAt | uint64(c.grain)<<grainAt | uint64(c.items)<<itemBits | uint64(c.next)
+		if got := taking(s, c.workers); got != c.want {
+			t.Errorf("%+v: took %d", c, got)
+		}
 	}
 }
 

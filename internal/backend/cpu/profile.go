@@ -129,6 +129,7 @@ func (p *Profile) watch(phases []phase, workers int) []phase {
 				p.opening(n)
 				return n
 			},
+			grain: in.grain,
 			run: func(w *worker, item int) {
 				clock, begin := &c.workers[w.number], p.now()
 				if first := &p.firsts[w.number]; first.at < p.begun {
