@@ -245,10 +245,29 @@ func BenchmarkNext(b *testing.B) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	logits := row(151936, rng)
 	sc := NewScratch(len(logits))
-	s := New(Params{Temperature: 0.8, TopP: 0.9}, nil)
+	for _, c := range []struct {
+		name string
+		p    Params
+	}{
+		{"greedy", Params{}}, {"temperature", Params{Temperature: 1}}, {"top-p", Params{Temperature: 0.8, TopP: 0.95}},
+		{"top-k", Params{Temperature: 0.8, TopK: 40, TopP: 0.95}}, {"min-p", Params{Temperature: 1, MinP: 0.05}},
+		{"penalties", Params{Repetition: 1.1, Temperature: 0.8, TopP: 0.95}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			s, pos := New(c.p, See(c.p, []int32{1, 2, 3})), 0
+			for b.Loop() {
+				if _, err := s.Next(logits, pos, 1, sc); err != nil {
+					b.Fatal(err)
+				}
+				pos++
+			}
+		})
+	}
+}
+
+func BenchmarkLogprobs(b *testing.B) {
+	logits, top := row(151936, rand.New(rand.NewPCG(5, 6))), make([]Alternative, 5)
 	for b.Loop() {
-		if _, err := s.Next(logits, 5, 1, sc); err != nil {
-			b.Fatal(err)
-		}
+		Logprobs(logits, 77, top)
 	}
 }

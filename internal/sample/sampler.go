@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-
-	"github.com/paddock-go/paddock/internal/num"
 )
 
 // ErrNaN is returned for a row of logits that holds a NaN: the request can't go
@@ -28,6 +26,8 @@ type Scratch struct {
 	a, b  []entry
 	prob  []float64
 	count [3][digits]uint32
+	head  head
+	whole int // how many draws and logprobs the bounds left undecided
 }
 
 // NewScratch makes working memory for a vocabulary of n tokens.
@@ -84,16 +84,23 @@ func (s *Sampler) Accept(token int32) {
 // Next draws the token at absolute position pos, the generated-th of its choice
 // (from 0), from a row of logits, which it leaves as it is. It allocates nothing.
 func (s *Sampler) Next(logits []float32, pos, generated int, sc *Scratch) (int32, error) {
-	for i, x := range logits {
-		if x != x {
-			return 0, fmt.Errorf("%w (token %d of %d at position %d)", ErrNaN, i, len(logits), pos)
-		}
+	top, at, nan := largest(logits)
+	if nan {
+		return 0, fmt.Errorf("%w (token %d of %d at position %d)", ErrNaN, at, len(logits), pos)
 	}
 	row := s.adjust(logits, generated, sc)
-	if s.p.Temperature == 0 {
-		return argmax(row)
+	if &row[0] != &logits[0] {
+		if top, at, nan = largest(row); nan { // an infinity and its opposite as bias
+			return s.drawWhole(row, uniform(s.p.Seed, s.p.Choice, pos), sc)
+		}
 	}
-	return s.draw(row, uniform(s.p.Seed, s.p.Choice, pos), sc)
+	switch {
+	case at < 0:
+		return 0, ErrNoToken
+	case s.p.Temperature == 0, math.IsInf(float64(top), 1): // infinities leave no ratio to draw by: the first of them
+		return int32(at), nil
+	}
+	return s.draw(row, top, uniform(s.p.Seed, s.p.Choice, pos), sc)
 }
 
 // adjust applies bias, penalties and the minimum length, in that order.
@@ -137,65 +144,16 @@ func repeated(x, penalty float32) float32 {
 	return float32(x * penalty)
 }
 
-// argmax is the largest logit, the lowest id among equals.
-func argmax(row []float32) (int32, error) {
-	best, at := float32(math.Inf(-1)), -1
+// largest is the largest logit and its token, the lowest id among equals, −1 where
+// all are −∞; or the first NaN. One comparison finds either.
+func largest(row []float32) (top float32, at int, nan bool) {
+	top, at = float32(math.Inf(-1)), -1
 	for i, x := range row {
-		if x > best {
-			best, at = x, i
-		}
-	}
-	if at < 0 {
-		return 0, ErrNoToken
-	}
-	return int32(at), nil
-}
-
-// draw samples from the tokens that top-k, min-p and top-p leave, in that
-// order; all three look at probabilities after the temperature.
-func (s *Sampler) draw(row []float32, u float64, sc *Scratch) (int32, error) {
-	n := 0
-	for i, x := range row {
-		if !math.IsInf(float64(x), -1) {
-			sc.a[n] = entry{descending(x), int32(i)}
-			n++
-		}
-	}
-	if n == 0 {
-		return 0, ErrNoToken
-	}
-	e := sortEntries(sc.a[:n], sc.b[:n], &sc.count)
-	if k := s.p.TopK; k > 0 && k < len(e) {
-		e = e[:k]
-	}
-	top, invT := float64(e[0].logit()), 1/float64(s.p.Temperature)
-	if math.IsInf(top, 1) { // infinities leave no ratio to draw by: the first of them
-		return e[0].id, nil
-	}
-	p := sc.prob[:len(e)]
-	total := 0.0
-	for i := range e {
-		p[i] = num.Exp64(float64((float64(e[i].logit()) - top) * invT)) // relative to the likeliest
-		if float64(s.p.MinP) > p[i] {
-			e, p = e[:i], p[:i]
-			break
-		}
-		total += p[i]
-	}
-	if tp := float64(s.p.TopP); tp > 0 && tp < 1 {
-		limit, sum := float64(tp*total), 0.0
-		for i := range p {
-			if sum += p[i]; sum >= limit {
-				e, p, total = e[:i+1], p[:i+1], sum
-				break
+		if !(x <= top) {
+			if top, at = x, i; x != x {
+				return x, i, true
 			}
 		}
 	}
-	target, sum := float64(u*total), 0.0
-	for i := range p {
-		if sum += p[i]; sum > target {
-			return e[i].id, nil
-		}
-	}
-	return e[len(e)-1].id, nil
+	return top, at, false
 }
