@@ -15,11 +15,12 @@ import "github.com/paddock-go/paddock/internal/num"
 // By the mean, since e^−x is convex: n values of one bucket add to no less than n
 // times the exponential at their mean, and to no more than the chord has there.
 // Where both bounds lead to one token, so does the total between them, which is the
-// definition's. Else the definition runs: in a draw of some hundreds or thousands.
+// definition's. Else the definition runs: seldom, but where a vocabulary is almost flat.
 const (
 	bucketsPerUnit = 64
 	buckets        = 4096    // behind them the last one, for all that is farther
 	headMost       = 1 << 15 // entries
+	headFew        = 2048    // so many are cheap: only beyond does it count what share is needed
 	restMost       = 1e-3    // of the total: a rest so small is left to the bounds
 	slack          = 1e-9    // covers the rounding of sums of a million terms, and of Exp64
 	blur           = 1e-5    // covers that of a distance, where its exponential counts
@@ -51,7 +52,7 @@ func (s *Sampler) draw(row []float32, top float32, u float64, sc *Scratch) (int3
 		h.n++
 		h.sum += float64(d)
 	}
-	last, lo, hi := s.split(&sc.head)
+	last, lo, hi := s.split(&sc.head, u)
 	if last < 0 {
 		return s.drawWhole(row, u, sc)
 	}
@@ -98,7 +99,7 @@ func (s *Sampler) draw(row []float32, top float32, u float64, sc *Scratch) (int3
 // split chooses the head: its last bucket, and bounds of what the probabilities of
 // the rest add to, both 0 where none of it can be drawn. last is −1 where the first
 // bucket is too long already.
-func (s *Sampler) split(h *head) (last int, lo, hi float64) {
+func (s *Sampler) split(h *head, u float64) (last int, lo, hi float64) {
 	perBucket := 1 / (float64(s.p.Temperature) * bucketsPerUnit)
 	step := num.Exp64(-perBucket)
 	total, far := 0.0, 1.0 // e^−b/64T
@@ -107,6 +108,10 @@ func (s *Sampler) split(h *head) (last int, lo, hi float64) {
 		far *= step
 	}
 	farther := float64(h[buckets].n) * far
+	need := u // the share of the total that has to be in the head
+	if tp := float64(s.p.TopP); tp > 0 && tp < 1 {
+		need = tp
+	}
 	sum, entries := 0.0, 0
 	far = 1
 	for last = range buckets {
@@ -118,7 +123,11 @@ func (s *Sampler) split(h *head) (last int, lo, hi float64) {
 		if far *= step; float64(s.p.MinP) > far*(1+10*blur) {
 			return last, 0, 0
 		}
-		if k := s.p.TopK; k > 0 && entries >= k || total+farther-sum < restMost*total {
+		if k := s.p.TopK; k > 0 && entries >= k {
+			break
+		}
+		rest := total + farther - sum
+		if rest < restMost*total || entries >= headFew && sum*step > need*(total+farther) {
 			break
 		}
 	}

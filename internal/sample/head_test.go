@@ -23,7 +23,7 @@ func TestDrawEqualsWhole(t *testing.T) {
 		{"normal", 0.1, func(int) float32 { return float32(rng.NormFloat64() * 2) }},
 		{"peaked", 0.02, func(i int) float32 { return float32(rng.NormFloat64() + 30/float64(1+i)) }},
 		{"far apart", 0.02, func(int) float32 { return float32(rng.NormFloat64() * 100) }},
-		{"ties", 0.1, func(int) float32 { return float32(rng.IntN(60)) / 4 }},
+		{"ties", 0.3, func(int) float32 { return float32(rng.IntN(60)) / 4 }},
 		{"excluded", 0.05, func(i int) float32 {
 			if i%3 != 0 {
 				return float32(math.Inf(-1))
