@@ -12,6 +12,7 @@ type kblock struct {
 	// for AVX-512, and for half a panel with AVX2.
 	wide func(a *asm, k *kregs)
 	half func(a *asm, k *kregs, p, h int)
+	row  *krow // of wide for one row, or nil
 	// offset takes Σ x off again or leaves the minima in k.dots, for one panel
 	// (and half); DI and R13 are behind the chunks.
 	offset func(a *asm, k *kregs, kind byte, p, h int)
@@ -30,6 +31,9 @@ type kregs struct {
 	mask, mask2    string
 	lut            string
 	words          []string // AVX2: 16-bit sums of a row
+
+	xs, temps []string // of one row, see krow
+	subs      [][]string
 }
 
 // constants hands out what stays in registers.
@@ -87,14 +91,20 @@ func (f kblock) avx512(a *asm) {
 	f.constants(a, &k, 'Z')
 	f.begin(a)
 	acc := a.accumulators('Z', 1)
-	k.products, k.dots = a.grid('Z'), a.grid('Z')
-	k.w = a.regs('Z', max(2, a.panels))
-	k.x = a.reg('Z')
+	wide := f.wide
+	if f.row != nil && a.rows == 1 {
+		f.row.registers(a, &k)
+		wide = f.row.wide
+	} else {
+		k.products, k.dots = a.grid('Z'), a.grid('Z')
+		k.w = a.regs('Z', max(2, a.panels))
+		k.x = a.reg('Z')
+	}
 	a.label("loop")
 	each(k.products, func(_, _ int, reg string) { a.zero(reg) })
 	a.op("MOVQ $4, chunks-8(SP)")
 	a.label("chunk")
-	a.spread(f.chunk, func() { f.wide(a, &k) })
+	a.spread(f.chunk, func() { wide(a, &k) })
 	a.walk(f.chunk)
 	a.op("ADDQ $64, DX")
 	a.op("ADDQ $%d, R13", f.sumStep)
@@ -165,7 +175,7 @@ func (k *kregs) scale(a *asm, p int, reg string) {
 }
 
 var q4k = kblock{
-	header: 64, chunk: 576, sumStep: 4, sumFirst: 32, minima: true,
+	header: 64, chunk: 576, sumStep: 4, sumFirst: 32, minima: true, row: &q4kRow,
 	wide: func(a *asm, k *kregs) {
 		for sub := range 2 {
 			each(k.dots, func(_, _ int, reg string) { a.zero(reg) })
@@ -228,7 +238,7 @@ func pairs(a *asm, k *kregs, kind byte, sums, words, sum string) {
 }
 
 var q6k = kblock{
-	header: 32, chunk: 832, sumStep: 8, mask2: 0x30303030,
+	header: 32, chunk: 832, sumStep: 8, mask2: 0x30303030, row: &q6kRow,
 	wide: func(a *asm, k *kregs) {
 		for sub := range 4 {
 			each(k.dots, func(_, _ int, reg string) { a.zero(reg) })

@@ -122,7 +122,7 @@ func leveled(levels string, factor bool) kblock {
 }
 
 var leveled32 = kblock{
-	header: 32, chunk: 32 + 512, sumStep: 4, sumFirst: 32,
+	header: 32, chunk: 32 + 512, sumStep: 4, sumFirst: 32, row: &leveledRow,
 	wide: func(a *asm, k *kregs) {
 		for sub := range 2 {
 			each(k.dots, func(_, _ int, reg string) { a.zero(reg) })
