@@ -8,8 +8,9 @@
 TEXT ·dotBF16AVX2P2R1(SB), NOSPLIT, $8-8
 	MOVQ a+0(FP), AX
 	MOVQ 0(AX), DI
-	MOVQ 16(AX), DX
 	MOVQ 8(AX), SI
+panel:
+	MOVQ 16(AX), DX
 	MOVQ 80(AX), R10
 
 	// Denormals are zero, results are flushed: bits 6 and 15.
@@ -83,12 +84,15 @@ pair:
 	JNZ loop
 	LDMXCSR saved-8(SP)
 	MOVQ a+0(FP), AX
-	MOVQ 64(AX), DI
-	VMOVUPS Y0, (DI)
-	VMOVUPS Y1, 32(DI)
-	ADDQ 88(AX), DI
-	VMOVUPS Y2, (DI)
-	VMOVUPS Y3, 32(DI)
+	MOVQ 64(AX), R9
+	VMOVUPS Y0, (R9)
+	VMOVUPS Y1, 32(R9)
+	ADDQ 88(AX), R9
+	VMOVUPS Y2, (R9)
+	VMOVUPS Y3, 32(R9)
+	ADDQ $64, 64(AX)
+	DECQ 104(AX)
+	JNZ panel
 	VZEROUPPER
 	RET
 
@@ -96,6 +100,7 @@ pair:
 TEXT ·dotBF16AVX2P1R1(SB), NOSPLIT, $8-8
 	MOVQ a+0(FP), AX
 	MOVQ 0(AX), DI
+panel:
 	MOVQ 16(AX), DX
 	MOVQ 80(AX), R10
 
@@ -143,9 +148,12 @@ pair:
 	JNZ loop
 	LDMXCSR saved-8(SP)
 	MOVQ a+0(FP), AX
-	MOVQ 64(AX), DI
-	VMOVUPS Y0, (DI)
-	VMOVUPS Y1, 32(DI)
+	MOVQ 64(AX), R9
+	VMOVUPS Y0, (R9)
+	VMOVUPS Y1, 32(R9)
+	ADDQ $64, 64(AX)
+	DECQ 104(AX)
+	JNZ panel
 	VZEROUPPER
 	RET
 
@@ -153,10 +161,10 @@ pair:
 TEXT ·dotBF16AVX512P2R4(SB), NOSPLIT, $8-8
 	MOVQ a+0(FP), AX
 	MOVQ 0(AX), DI
-	MOVQ 16(AX), DX
 	MOVQ 8(AX), SI
 	MOVQ 24(AX), CX
 	LEAQ (CX)(CX*2), R9
+	MOVQ 16(AX), DX
 	MOVQ 80(AX), R10
 	MOVQ 96(AX), AX
 
@@ -244,8 +252,8 @@ pair:
 	JNZ loop
 	LDMXCSR saved-8(SP)
 	MOVQ a+0(FP), AX
-	MOVQ 64(AX), DI
 	MOVQ 72(AX), SI
+	MOVQ 64(AX), DI
 	LEAQ (SI)(SI*2), R8
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, (DI)(SI*1)
@@ -263,9 +271,10 @@ pair:
 TEXT ·dotBF16AVX512P4R1(SB), NOSPLIT, $8-8
 	MOVQ a+0(FP), AX
 	MOVQ 0(AX), DI
-	MOVQ 16(AX), DX
 	MOVQ 8(AX), SI
 	LEAQ (SI)(SI*2), R8
+panel:
+	MOVQ 16(AX), DX
 	MOVQ 80(AX), R10
 
 	// Denormals are zero, results are flushed: bits 6 and 15.
@@ -333,14 +342,17 @@ pair:
 	JNZ loop
 	LDMXCSR saved-8(SP)
 	MOVQ a+0(FP), AX
-	MOVQ 64(AX), DI
-	VMOVUPS Z0, (DI)
-	ADDQ 88(AX), DI
-	VMOVUPS Z1, (DI)
-	ADDQ 88(AX), DI
-	VMOVUPS Z2, (DI)
-	ADDQ 88(AX), DI
-	VMOVUPS Z3, (DI)
+	MOVQ 64(AX), R9
+	VMOVUPS Z0, (R9)
+	ADDQ 88(AX), R9
+	VMOVUPS Z1, (R9)
+	ADDQ 88(AX), R9
+	VMOVUPS Z2, (R9)
+	ADDQ 88(AX), R9
+	VMOVUPS Z3, (R9)
+	ADDQ $64, 64(AX)
+	DECQ 104(AX)
+	JNZ panel
 	VZEROUPPER
 	RET
 
@@ -348,8 +360,9 @@ pair:
 TEXT ·dotBF16AVX512P2R1(SB), NOSPLIT, $8-8
 	MOVQ a+0(FP), AX
 	MOVQ 0(AX), DI
-	MOVQ 16(AX), DX
 	MOVQ 8(AX), SI
+panel:
+	MOVQ 16(AX), DX
 	MOVQ 80(AX), R10
 
 	// Denormals are zero, results are flushed: bits 6 and 15.
@@ -393,10 +406,13 @@ pair:
 	JNZ loop
 	LDMXCSR saved-8(SP)
 	MOVQ a+0(FP), AX
-	MOVQ 64(AX), DI
-	VMOVUPS Z0, (DI)
-	ADDQ 88(AX), DI
-	VMOVUPS Z1, (DI)
+	MOVQ 64(AX), R9
+	VMOVUPS Z0, (R9)
+	ADDQ 88(AX), R9
+	VMOVUPS Z1, (R9)
+	ADDQ $64, 64(AX)
+	DECQ 104(AX)
+	JNZ panel
 	VZEROUPPER
 	RET
 
@@ -404,9 +420,9 @@ pair:
 TEXT ·dotBF16AVX512P1R4(SB), NOSPLIT, $8-8
 	MOVQ a+0(FP), AX
 	MOVQ 0(AX), DI
-	MOVQ 16(AX), DX
 	MOVQ 24(AX), CX
 	LEAQ (CX)(CX*2), R9
+	MOVQ 16(AX), DX
 	MOVQ 80(AX), R10
 	MOVQ 96(AX), AX
 
@@ -461,8 +477,8 @@ pair:
 	JNZ loop
 	LDMXCSR saved-8(SP)
 	MOVQ a+0(FP), AX
-	MOVQ 64(AX), DI
 	MOVQ 72(AX), SI
+	MOVQ 64(AX), DI
 	LEAQ (SI)(SI*2), R8
 	VMOVUPS Z0, (DI)
 	VMOVUPS Z1, (DI)(SI*1)
@@ -475,6 +491,7 @@ pair:
 TEXT ·dotBF16AVX512P1R1(SB), NOSPLIT, $8-8
 	MOVQ a+0(FP), AX
 	MOVQ 0(AX), DI
+panel:
 	MOVQ 16(AX), DX
 	MOVQ 80(AX), R10
 
@@ -507,7 +524,10 @@ pair:
 	JNZ loop
 	LDMXCSR saved-8(SP)
 	MOVQ a+0(FP), AX
-	MOVQ 64(AX), DI
-	VMOVUPS Z0, (DI)
+	MOVQ 64(AX), R9
+	VMOVUPS Z0, (R9)
+	ADDQ $64, 64(AX)
+	DECQ 104(AX)
+	JNZ panel
 	VZEROUPPER
 	RET

@@ -21,16 +21,23 @@ func supported() []Level {
 
 // choose puts the level's kernels over the portable ones.
 func choose(k *Kernels, l Level) {
-	k.striped = l != Portable
 	switch l {
 	case AVX2:
-		chooseTiles(k, &avx2Tiles)
+		chooseStriped(k, &avx2Tiles)
 		k.vec, k.attend, k.peak = avx2Vec, avx2Attend, avx2Peak
 	case AVX512VNNI, AMX:
-		chooseTiles(k, &avx512Tiles)
+		chooseStriped(k, &avx512Tiles)
 		k.vec, k.attend, k.peak = avx512Vec, avx512Attend, avx512Peak
 		if l == AMX {
 			k.useTiles(newAMXUnit(cpuid.Detect(), cpuid.PermitTiles))
 		}
+	}
+}
+
+// chooseStriped is chooseTiles for tiles that serve Stripes.
+func chooseStriped(k *Kernels, tiles *[len(formats)][]tile) {
+	chooseTiles(k, tiles)
+	for i := range tiles {
+		k.striped[i] = len(tiles[i]) > 0
 	}
 }

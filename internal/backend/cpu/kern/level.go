@@ -47,7 +47,8 @@ type Kernels struct {
 	amx    *amxUnit // or nil
 	peak   peakFuncs
 
-	striped bool // tiles take panels that are no neighbours
+	// formats whose tiles take panels that are no neighbours, and of one row many
+	striped [len(formats)]bool
 }
 
 // New returns the kernels of level l. It panics if this machine can't run

@@ -25,6 +25,7 @@ type dotArgs struct {
 	blocks    uintptr
 	outPanel  uintptr // to the next panel's outputs: of amd64's kernels, the others' are neighbours
 	ahead     uintptr // what to ask the memory for; of amd64's kernels of several rows
+	count     uintptr // panels that follow one another; of amd64's kernels of one row, the others take one
 }
 
 // The offsets that the assembly uses.
@@ -41,6 +42,7 @@ const (
 	_ = -(unsafe.Offsetof(dotArgs{}.blocks) ^ 80)
 	_ = -(unsafe.Offsetof(dotArgs{}.outPanel) ^ 88)
 	_ = -(unsafe.Offsetof(dotArgs{}.ahead) ^ 96)
+	_ = -(unsafe.Offsetof(dotArgs{}.count) ^ 104)
 )
 
 // tile is a dot kernel for a rectangle of panels × rows. Its size changes no
@@ -129,6 +131,7 @@ func (k *Kernels) job(sc *LinearScratch, m *Matrix, x *Acts, out []float32, stri
 	a.blocks = uintptr(m.Format.Blocks(m.Cols))
 	a.wStride = uintptr(m.Format.PanelBytes(m.Cols))
 	a.outStride, a.outPanel = uintptr(stride)*4, Lanes*4
+	a.count = 1
 	j := job{tiles: k.linear[m.Format.index], args: a, base: *a, panels: m.Panels()}
 	j.base.w = unsafe.Pointer(&m.Data[0])
 	j.base.out = unsafe.Pointer(&out[0])

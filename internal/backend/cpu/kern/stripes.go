@@ -39,7 +39,7 @@ func (k *Kernels) Stripes(sc *LinearScratch, m *Matrix, x *Acts, row0, row1, pan
 		}
 	}
 	j := k.job(sc, m, x, out, stride)
-	if !k.striped {
+	if !k.striped[m.Format.index] {
 		for s := range Streams {
 			j.sweep(row0, row1, panel+s*apart, panel+s*apart+n)
 		}
@@ -47,6 +47,14 @@ func (k *Kernels) Stripes(sc *LinearScratch, m *Matrix, x *Acts, row0, row1, pan
 		return
 	}
 	width := j.width(row1-row0, Streams)
+	if row1 == row0+1 {
+		j.base.count = uintptr(n)
+		for s := 0; s < Streams; s += width {
+			j.run(j.tile(width, 1), row0, panel+s*apart, apart)
+		}
+		sc.args = dotArgs{}
+		return
+	}
 	for i := range n {
 		for s := 0; s < Streams; s += width {
 			p, next := panel+i+s*apart, panel+i+1

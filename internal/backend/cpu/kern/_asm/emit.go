@@ -82,11 +82,11 @@ func (a *asm) x(row, off int) string   { return at("DX", "CX", "R9", row, off) }
 func (a *asm) d(row int) string        { return at("BX", "R11", "R12", row, 0) }
 func (a *asm) s(row, off int) string   { return at("R13", "R14", "R15", row, off) }
 
-// begin loads the arguments. scaled kernels have scales and sums.
+// begin loads the arguments. scaled kernels have scales and sums. Kernels of one
+// row go on with the next panel of each run from the label on.
 func (a *asm) begin(scaled bool) {
 	a.op("MOVQ a+0(FP), AX")
 	a.op("MOVQ 0(AX), DI")
-	a.op("MOVQ 16(AX), DX")
 	if a.panels > 1 {
 		a.op("MOVQ 8(AX), SI")
 	}
@@ -99,17 +99,21 @@ func (a *asm) begin(scaled bool) {
 	if a.rows > 3 {
 		a.op("LEAQ (CX)(CX*2), R9")
 	}
+	if scaled && a.rows > 1 {
+		a.op("MOVQ 40(AX), R11")
+		a.op("MOVQ 56(AX), R14")
+	}
+	if scaled && a.rows > 3 {
+		a.op("LEAQ (R11)(R11*2), R12")
+		a.op("LEAQ (R14)(R14*2), R15")
+	}
+	if a.rows == 1 {
+		a.label("panel")
+	}
+	a.op("MOVQ 16(AX), DX")
 	if scaled {
 		a.op("MOVQ 32(AX), BX")
 		a.op("MOVQ 48(AX), R13")
-		if a.rows > 1 {
-			a.op("MOVQ 40(AX), R11")
-			a.op("MOVQ 56(AX), R14")
-		}
-		if a.rows > 3 {
-			a.op("LEAQ (R11)(R11*2), R12")
-			a.op("LEAQ (R14)(R14*2), R15")
-		}
 	}
 	a.op("MOVQ 80(AX), R10")
 	if a.rows > 1 {
@@ -182,25 +186,34 @@ func (a *asm) walk(n int) {
 	}
 }
 
-// store writes the accumulators, acc[panel][row][half], and returns.
+// store writes the accumulators, acc[panel][row][half], and returns, or goes on
+// with the next panels, where DI is by now.
 func (a *asm) store(acc [][][]string) {
+	out := "DI"
 	a.op("MOVQ a+0(FP), AX")
-	a.op("MOVQ 64(AX), DI")
-	if a.rows > 1 {
+	if a.rows == 1 {
+		out = "R9"
+	} else {
 		a.op("MOVQ 72(AX), SI")
 	}
+	a.op("MOVQ 64(AX), %s", out)
 	if a.rows > 3 {
 		a.op("LEAQ (SI)(SI*2), R8")
 	}
 	for p := range acc {
 		if p > 0 {
-			a.op("ADDQ 88(AX), DI")
+			a.op("ADDQ 88(AX), %s", out)
 		}
 		for r := range acc[p] {
 			for h, reg := range acc[p][r] {
-				a.op("VMOVUPS %s, %s", reg, at("DI", "SI", "R8", r, 32*h))
+				a.op("VMOVUPS %s, %s", reg, at(out, "SI", "R8", r, 32*h))
 			}
 		}
+	}
+	if a.rows == 1 {
+		a.op("ADDQ $64, 64(AX)")
+		a.op("DECQ 104(AX)")
+		a.op("JNZ panel")
 	}
 	a.op("VZEROUPPER")
 	a.op("RET")

@@ -83,6 +83,9 @@ func (f kblock) next(a *asm, acc [][][]string) {
 	a.op("ADDQ $4, BX")
 	a.op("DECQ R10")
 	a.op("JNZ loop")
+	if a.rows == 1 {
+		a.op("SUBQ $%d, DI", f.header) // begin adds it again
+	}
 	a.store(acc)
 }
 
