@@ -37,6 +37,13 @@ type config struct {
 	pairs       int
 	steady      float64
 
+	serve             string
+	serveCommands     []string
+	serveTest         string
+	clients           int
+	serveIn, serveOut int
+	prefix, warmTimes int
+
 	// Of processes that this program starts for itself.
 	child      string
 	peaksChild int64
@@ -65,6 +72,18 @@ func parseFlags(args []string) (*config, error) {
 	f.IntVar(&c.pairs, "pairs", 5, "with -peer: how many pairs must count")
 	f.Float64Var(&c.steady, "steady", 0.10, "with -peer: by which share the machine's peaks may differ around a pair that counts; others are dropped and counted")
 
+	f.StringVar(&c.serve, "serve", "", "URL of a running server to be a client of, and after a comma of one to compare it with")
+	f.Func("serve-cmd", "program that serves on port {port}, started for each run; a second and further ones are what it is compared with", func(s string) error {
+		c.serveCommands = append(c.serveCommands, s)
+		return nil
+	})
+	f.StringVar(&c.serveTest, "serve-test", "load", "what clients do: load (all ask at once), ttft-warm (prompts that share a prefix, one after the other), comma separated")
+	f.IntVar(&c.clients, "clients", 16, "with -serve: clients of load")
+	f.IntVar(&c.serveIn, "serve-in", 256, "with -serve: tokens of a prompt of load")
+	f.IntVar(&c.serveOut, "serve-out", 64, "with -serve: tokens of an answer of load")
+	f.IntVar(&c.prefix, "prefix", 1024, "with -serve: tokens of the prefix of ttft-warm")
+	f.IntVar(&c.warmTimes, "warm-times", 5, "with -serve: answers of ttft-warm that are measured")
+
 	f.BoolVar(&c.metrics, "metrics", false, "measure what recording and scraping metrics cost; no model is used")
 	f.BoolVar(&c.profile, "profile", false, "show where the time of a decode step and of prefill chunks goes, beside the floor")
 	f.StringVar(&c.resident, "resident", "", "measure what stays in memory after Close, of shapes with a comma between, or of all golden ones")
@@ -79,6 +98,9 @@ func parseFlags(args []string) (*config, error) {
 	}
 	if c.repeat < 1 || c.prompt < 0 || c.generate < 0 || c.pairs < 1 || !(c.steady >= 0) {
 		return nil, errors.New("-r and -pairs must be at least 1, -p, -n and -steady must not be negative")
+	}
+	if min(c.clients, c.serveIn, c.serveOut, c.prefix, c.warmTimes) < 1 {
+		return nil, errors.New("-clients, -serve-in, -serve-out, -prefix and -warm-times must be at least 1")
 	}
 	var err error
 	if c.depths, err = numbers("depth", *depths, 0); err != nil {

@@ -9,6 +9,9 @@
 // which the machine's own speed changed are dropped and counted. A ratio above 1 says
 // that this program is better, whatever the unit.
 //
+// With -serve it is the clients of one running server, or of two in turn; with -serve-cmd
+// it starts them itself, again for each run.
+//
 // With -open it opens the model as any program does, generates one token and ends.
 //
 // With -metrics it measures what watching costs instead: recording a token and a
@@ -22,6 +25,7 @@
 //
 //	bench -model P | -synth SHAPE:TYPE [-o FILE] [-threads T] [-level L] [-p 512] [-n 128] [-depth 0,1024] [-batch 1,8] [-open] [-r 3] [-json]
 //	bench … -peer CMD [-peer-kind bench|llama-bench] [-peer-fa both] [-pairs 5]
+//	bench -serve URL[,URL2] | -serve-cmd CMD [-serve-cmd CMD2] [-serve-test load,ttft-warm] [-clients 16] [-pairs 5]
 //	bench -metrics [-r 3] [-json]
 //	bench -profile -model P | -synth SHAPE:TYPE [-threads T] [-n 128] [-depth 0] [-json]
 //	bench -resident all|NAME,… [-type Q8_0] [-threads T] [-json]
@@ -63,6 +67,11 @@ func run(args []string, w io.Writer) error {
 	case c.metrics:
 		return measureMetrics(c.repeat, report)
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if c.serve != "" || len(c.serveCommands) > 0 {
+		return measureServe(ctx, c, report, w)
+	}
 	if (c.model == "") == (c.synth == "") {
 		return errors.New("exactly one of -model and -synth is needed")
 	}
@@ -73,8 +82,6 @@ func run(args []string, w io.Writer) error {
 		}
 		defer remove()
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	switch {
 	case c.peer != "":
 		return measurePeer(ctx, c, report, w)

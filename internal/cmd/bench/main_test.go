@@ -13,6 +13,8 @@ import (
 func TestMain(m *testing.M) {
 	var child func([]string, io.Writer) error
 	switch args := os.Args[1:]; {
+	case len(args) > 0 && args[0] == "fake-server":
+		child = fakeServing
 	case len(args) > 0 && strings.HasPrefix(args[0], "fake-"):
 		child = fakePeer
 	case slices.Contains(args, "-resident-child") || slices.Contains(args, "-peaks-child"):

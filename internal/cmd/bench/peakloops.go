@@ -29,8 +29,8 @@ func newPeakLoops(workers int, bytes int64) *peakLoops {
 	each := int(min(max(bytes, leastRead), mostRead)) / workers
 	for i := range l.parts {
 		l.parts[i] = make([]byte, each)
-		for j := range l.parts[i] {
-			l.parts[i][j] = byte(j) // memory that was never written is one page of zeros, in the nearest cache
+		for j := 0; j < each; j += 4 << 10 {
+			l.parts[i][j] = 1 // what was never written is one page of zeros, in the nearest cache
 		}
 	}
 	return l
