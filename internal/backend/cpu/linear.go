@@ -70,7 +70,7 @@ func (r *runner) linear(rows prog.RowKind, parts []product) phase {
 				}
 				return items
 			}
-			rowBlock = min(n, rowsAtOnce)
+			rowBlock = min(n, r.kern.RowsAtOnce(parts[0].matrix.Format))
 			rowBlocks = (n + rowBlock - 1) / rowBlock
 			panels = panelsOfItem(parts[0].matrix, rowBlock)
 			for i := range parts {

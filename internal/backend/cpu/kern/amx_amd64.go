@@ -163,6 +163,15 @@ func (u *amxUnit) phase(f *Format) func(*tileArgs) {
 // UsesTiles tells whether the AMX level computes the format with tiles.
 func (f *Format) UsesTiles() bool { return amxFormats[f.index].code > 0 }
 
+// rowsAtOnce is how many rows of a format are worth a call of Linear, so that
+// the expansion of a panel serves several blocks of them; 0: as without tiles.
+func (u *amxUnit) rowsAtOnce(f *Format) int {
+	if u.phase(f) == nil {
+		return 0
+	}
+	return 4 * blockRows
+}
+
 // packBF16 rounds nothing: x are bf16 values already, in whole blocks.
 func (u *amxUnit) packBF16(dst []uint16, x []float32) {
 	if len(x) > 0 {

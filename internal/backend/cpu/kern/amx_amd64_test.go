@@ -182,7 +182,13 @@ func TestEmulatedTiles(t *testing.T) {
 						cols -= 5 // BF16: the last block is padded
 					}
 					p := newProduct(r, f, fill, s[0], cols, s[2])
-					e.check(t, k, p, fmt.Sprintf("%s %d×%d, %d rows", fill.name, s[0], cols, s[2]))
+					what := fmt.Sprintf("%s %d×%d, %d rows", fill.name, s[0], cols, s[2])
+					e.check(t, k, p, what)
+					for _, l := range Supported() { // the unit itself, where there is one
+						if l == AMX {
+							p.check(t, New(l), fmt.Sprintf("%v, %s", l, what))
+						}
+					}
 				}
 			}
 		})

@@ -12,6 +12,8 @@ func (*amxUnit) sweep(_ *LinearScratch, _ *Matrix, _ *Acts, _ *dotArgs, _, _, pa
 	return panel0
 }
 
+func (*amxUnit) rowsAtOnce(*Format) int { return 0 }
+
 func (*amxUnit) packBF16([]uint16, []float32) {}
 
 // UsesTiles tells whether the AMX level computes the format with tiles.

@@ -118,6 +118,16 @@ func (k *Kernels) Linear(sc *LinearScratch, m *Matrix, x *Acts, row0, row1, pane
 	sc.args = dotArgs{} // keep no pointer alive
 }
 
+// RowsAtOnce is how many rows a call of Linear best has where there are many: a
+// call of more takes long, and one of fewer costs more for each.
+func (k *Kernels) RowsAtOnce(f *Format) int {
+	const vectors = 32 // activations of so many stay in the cache beside a panel
+	if k.amx == nil {
+		return vectors
+	}
+	return max(vectors, k.amx.rowsAtOnce(f))
+}
+
 func checkKind(m *Matrix, x *Acts) {
 	if x.Kind != m.Format.Act || x.Cols != m.Cols {
 		panic(fmt.Sprintf("kern: a %d × %d matrix of %v met %d activations of kind %v", m.Rows, m.Cols, m.Format.Type, x.Cols, x.Kind))
