@@ -2,6 +2,7 @@ package engine
 
 import (
 	"sync"
+	"time"
 
 	"github.com/paddock-go/paddock/internal/sample"
 )
@@ -12,6 +13,7 @@ type entry struct {
 	choice  int32
 	finish  FinishReason
 	logprob float32
+	at      time.Duration        // the end of the step that made it, on the recorder's clock
 	top     []sample.Alternative // this entry's own part of ring.tops; nil: none asked for
 }
 

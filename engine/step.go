@@ -177,6 +177,7 @@ func (l *loop) finishStep(plan *sched.Plan, start, end time.Duration) {
 		}
 		full := false
 		for _, e := range l.books.entries[r.first : r.first+len(l.outcomes[i].Tokens)] {
+			e.at = end
 			full = j.ring.push(e)
 		}
 		switch {

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/paddock-go/paddock/internal/sample"
 )
@@ -21,6 +22,7 @@ type Stream struct {
 	show map[int32]string // control tokens that are part of the text
 	tail string
 	top  []sample.Alternative
+	at   time.Duration // when the token that Next returned last was made
 
 	closing sync.Once
 }
@@ -35,6 +37,7 @@ func (s *Stream) Next() (t Token, ok bool, err error) {
 			s.e.inbox.post(command{kind: cmdUnpark, job: s.job})
 		}
 		if have {
+			s.at = e.at
 			return s.token(e), true, nil
 		}
 		if ended {
@@ -83,6 +86,11 @@ func (s *Stream) Usage() Usage {
 	u.GeneratedTokens = int(s.job.generated.Load())
 	return u
 }
+
+// Age is how long ago the token that Next returned last was made, counted from the
+// end of its step: right after Next, how long the token took to its reader. Only the
+// reader may call it, and after the first token.
+func (s *Stream) Age() time.Duration { return s.e.rec.Now() - s.at }
 
 // Choices is the number of choices the request asked for.
 func (s *Stream) Choices() int { return len(s.job.choices) }

@@ -19,7 +19,8 @@ const maxThreads = 512
 // it that the process may have.
 type Options struct {
 	// Threads is the number of workers of a runner, the caller of Run being one;
-	// 0: the processors this process may use, less by its control group's quota.
+	// 0: the processors this process may run on when New is called, less by the quotas
+	// of its control groups.
 	Threads int
 	// Level pins the kernels to a set of instructions, for tests and
 	// comparisons; nil: the best that this machine has. No level changes a bit.
@@ -109,6 +110,9 @@ func (d *Device) Load(p *prog.Program, src backend.Source, progress func(done, t
 // beside the workers.
 func defaultThreads() int {
 	n := runtime.NumCPU()
+	if bound, ok := affinity(); ok {
+		n = bound
+	}
 	if quota, ok := cpuQuota(); ok {
 		n = min(n, int(quota))
 	}

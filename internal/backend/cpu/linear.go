@@ -79,15 +79,6 @@ func (r *runner) linear(rows prog.RowKind, parts []product) phase {
 			}
 			return items
 		},
-		grain: func() int { // an item of one row takes a few microseconds, of 32 at most 100
-			switch {
-			case rowBlock == 1:
-				return 2
-			case rowBlock <= 4:
-				return 1
-			}
-			return 0
-		},
 		run: func(w *worker, item int) {
 			if few {
 				p := &parts[0]

@@ -28,6 +28,7 @@ type config struct {
 
 	metrics       bool
 	profile       bool
+	load          int
 	resident, typ string
 
 	peer        string
@@ -86,6 +87,7 @@ func parseFlags(args []string) (*config, error) {
 
 	f.BoolVar(&c.metrics, "metrics", false, "measure what recording and scraping metrics cost; no model is used")
 	f.BoolVar(&c.profile, "profile", false, "show where the time of a decode step and of prefill chunks goes, beside the floor")
+	f.IntVar(&c.load, "load", 0, "instead of those tests: so many clients stream from an engine, while /metrics is scraped three times a second")
 	f.StringVar(&c.resident, "resident", "", "measure what stays in memory after Close, of shapes with a comma between, or of all golden ones")
 	f.StringVar(&c.typ, "type", "Q8_0", "with -resident: the type of the files")
 	f.StringVar(&c.child, "resident-child", "", "for -resident's own processes")
@@ -96,8 +98,8 @@ func parseFlags(args []string) (*config, error) {
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
-	if c.repeat < 1 || c.prompt < 0 || c.generate < 0 || c.pairs < 1 || !(c.steady >= 0) {
-		return nil, errors.New("-r and -pairs must be at least 1, -p, -n and -steady must not be negative")
+	if c.repeat < 1 || c.prompt < 0 || c.generate < 0 || c.load < 0 || c.pairs < 1 || !(c.steady >= 0) {
+		return nil, errors.New("-r and -pairs must be at least 1, -p, -n, -load and -steady must not be negative")
 	}
 	if min(c.clients, c.serveIn, c.serveOut, c.prefix, c.warmTimes) < 1 {
 		return nil, errors.New("-clients, -serve-in, -serve-out, -prefix and -warm-times must be at least 1")

@@ -23,6 +23,11 @@
 // With -profile it shows where the time of a decode step and of prefill chunks of 32
 // and 512 tokens goes, op by op, beside the least that the machine would take.
 //
+// With -load N an engine serves N clients at once, and what that leaves to the rest of
+// the process is measured, with two processors of Go's to spare and with none: how
+// long a scrape takes, and how old a token is when its reader has it.
+//
+//	bench -load 16 -model P | -synth SHAPE:TYPE [-threads T] [-p 512] [-n 128] [-json]
 //	bench -model P | -synth SHAPE:TYPE [-o FILE] [-threads T] [-level L] [-p 512] [-n 128] [-depth 0,1024] [-batch 1,8] [-open] [-r 3] [-json]
 //	bench … -peer CMD [-peer-kind bench|llama-bench] [-peer-fa both] [-pairs 5]
 //	bench -serve URL[,URL2] | -serve-cmd CMD [-serve-cmd CMD2] [-serve-test load,ttft-warm] [-clients 16] [-pairs 5]
@@ -89,6 +94,8 @@ func run(args []string, w io.Writer) error {
 		return measureOpen(ctx, c, report)
 	case c.profile:
 		return measureProfile(c, report)
+	case c.load > 0:
+		return measureLoad(ctx, c, report)
 	}
 	return measure(c, func(r row) error { return c.print(w, r) })
 }

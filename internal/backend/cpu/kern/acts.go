@@ -128,7 +128,7 @@ func (k *Kernels) Round(a *Acts, r int, x []float32) {
 		k.vec.roundQ8x32(a.q[lo:hi], a.d[lo/32:hi/32], a.s[lo/32:hi/32], x)
 	case quant.ActQ8x32S:
 		k.vec.roundQ8x32(a.q[lo:hi], a.d[lo/32:hi/32], a.s[lo/32:hi/32], x)
-		quant.SumQ8x32(a.sum[lo/32:hi/32], a.q[lo:hi], x)
+		k.vec.sumQ8x32(a.sum[lo/32:hi/32], a.q[lo:hi], a.s[lo/32:hi/32], x)
 	case quant.ActQ8x256:
 		k.vec.roundQ8x256(a.q[lo:hi], a.d[lo/256:hi/256], a.sub[lo/256*subSums:hi/256*subSums], x)
 	}

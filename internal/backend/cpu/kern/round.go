@@ -28,3 +28,5 @@ func roundQ8x256(q []int8, d []float32, sub []int16, x []float32) {
 }
 
 func roundBF16(dst, x []float32) { quant.RoundBF16(dst, x) }
+
+func sumQ8x32(sum []float32, q []int8, _ []int32, x []float32) { quant.SumQ8x32(sum, q, x) }

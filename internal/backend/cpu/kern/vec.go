@@ -13,6 +13,7 @@ type vecFuncs struct {
 	roundQ8x32  func(q []int8, d []float32, s []int32, x []float32)   // q: x padded to 32
 	roundQ8x256 func(q []int8, d []float32, sub []int16, x []float32) // q: x padded to 256
 	roundBF16   func(dst, x []float32)                                // dst: x padded to 32
+	sumQ8x32    func(sum []float32, q []int8, s []int32, x []float32) // of what roundQ8x32 made
 
 	sumSquares func(x []float32, center float32) float32 // Σ (x − center)²
 	sum        func(x []float32) float32
@@ -27,7 +28,7 @@ type vecFuncs struct {
 }
 
 var portableVec = vecFuncs{
-	roundQ8x32: roundQ8x32, roundQ8x256: roundQ8x256, roundBF16: roundBF16,
+	roundQ8x32: roundQ8x32, roundQ8x256: roundQ8x256, roundBF16: roundBF16, sumQ8x32: sumQ8x32,
 	sumSquares: sumSquares, sum: sum, scaleMul: scaleMul, add: add, silu: silu, gelu: gelu, softcap: softcap,
 	ropeHalves: ropeHalves, ropePairs: ropePairs,
 }

@@ -36,6 +36,12 @@ func roundQ8x32AVX2(q *int8, d *float32, s *int32, x *float32, blocks int)
 func roundQ8x256AVX2(q *int8, d *float32, sub *int16, x *float32, blocks int)
 
 //go:noescape
+func roundBF16AVX2(dst, x *float32, blocks int)
+
+//go:noescape
+func sumQ8x32AVX2(sum *float32, s *int32, x *float32, blocks int)
+
+//go:noescape
 func siluAVX2(dst, gate, up *float32, blocks int)
 
 //go:noescape
@@ -62,13 +68,13 @@ func expSumAVX512(lanes *[16]float32, p *float32, blocks int, m float32)
 // The AVX-512 level has kernels of its own where the work is in arithmetic.
 var (
 	avx2Vec = vecFuncs{
-		roundQ8x32: roundQ8x32Asm, roundQ8x256: roundQ8x256Asm, roundBF16: roundBF16,
+		roundQ8x32: roundQ8x32Asm, roundQ8x256: roundQ8x256Asm, roundBF16: roundBF16Asm, sumQ8x32: sumQ8x32Asm,
 		sumSquares: sumSquaresAsm, sum: sumAsm, scaleMul: scaleMulAsm, add: addAsm,
 		silu: gated(siluAVX2, silu), gelu: gated(geluAVX2, gelu), softcap: capped(softcapAVX2),
 		ropeHalves: ropeHalvesAsm, ropePairs: ropePairsAsm,
 	}
 	avx512Vec = vecFuncs{
-		roundQ8x32: roundQ8x32Asm, roundQ8x256: roundQ8x256Asm, roundBF16: roundBF16,
+		roundQ8x32: roundQ8x32Asm, roundQ8x256: roundQ8x256Asm, roundBF16: roundBF16Asm, sumQ8x32: sumQ8x32Asm,
 		sumSquares: sumSquaresAsm, sum: sumAsm, scaleMul: scaleMulAsm, add: addAsm,
 		silu: gated(siluAVX512, silu), gelu: gated(geluAVX512, gelu), softcap: capped(softcapAVX512),
 		ropeHalves: ropeHalvesAsm, ropePairs: ropePairsAsm,
@@ -134,4 +140,20 @@ func roundQ8x256Asm(q []int8, d []float32, sub []int16, x []float32) {
 		roundQ8x256AVX2(unsafe.SliceData(q), unsafe.SliceData(d), unsafe.SliceData(sub), unsafe.SliceData(x), n)
 	}
 	roundQ8x256(q[256*n:], d[n:], sub[subSums*n:], x[256*n:])
+}
+
+func roundBF16Asm(dst, x []float32) {
+	n := len(x) / Lanes
+	if n > 0 {
+		roundBF16AVX2(unsafe.SliceData(dst), unsafe.SliceData(x), n)
+	}
+	roundBF16(dst[n*Lanes:], x[n*Lanes:])
+}
+
+func sumQ8x32Asm(sum []float32, q []int8, s []int32, x []float32) {
+	n := len(x) / 32
+	if n > 0 {
+		sumQ8x32AVX2(unsafe.SliceData(sum), unsafe.SliceData(s), unsafe.SliceData(x), n)
+	}
+	sumQ8x32(sum[n:], q[32*n:], s[n:], x[32*n:])
 }

@@ -54,7 +54,7 @@ func ropeHalvesNEON(a, b, cos, sin *float32, blocks int)
 func ropePairsNEON(x, cos, sin *float32, blocks int)
 
 var neonVec = vecFuncs{
-	roundQ8x32: roundQ8x32Asm, roundQ8x256: roundQ8x256Asm, roundBF16: roundBF16,
+	roundQ8x32: roundQ8x32Asm, roundQ8x256: roundQ8x256Asm, roundBF16: roundBF16, sumQ8x32: sumQ8x32,
 	sumSquares: sumSquaresAsm, sum: sumAsm, scaleMul: scaleMulAsm, add: addAsm,
 	silu: gated(siluNEON, silu), gelu: gated(geluNEON, gelu), softcap: capped(softcapNEON),
 	ropeHalves: ropeHalvesAsm, ropePairs: ropePairsAsm,
