@@ -2,7 +2,6 @@ package quant
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/paddock-go/paddock/internal/half"
 )
@@ -13,17 +12,21 @@ import (
 func KVTypes() []Type { return []Type{F32, F16, BF16, Q8_0} }
 
 // IsKV tells whether a KV cache may be of type t. Safe for concurrent use.
-func IsKV(t Type) bool { return slices.Contains([]Type{F32, F16, BF16, Q8_0}, t) }
+func IsKV(t Type) bool { return t == F32 || t == F16 || t == BF16 || t == Q8_0 }
 
 // KVBytes is the memory of one head's key or value of dim values for one token:
 // whole blocks, of which the last is padded. It panics if t is none of KVTypes.
 // Safe for concurrent use.
 func KVBytes(t Type, dim int) int {
-	f, ok := Lookup(t)
-	if !ok || !IsKV(t) {
-		panic(fmt.Sprintf("quant: no KV cache of %v", t))
+	switch t {
+	case F32:
+		return 4 * dim
+	case F16, BF16:
+		return 2 * dim
+	case Q8_0:
+		return (dim + 31) / 32 * q8_0Bytes
 	}
-	return (dim + f.BlockElems - 1) / f.BlockElems * f.BlockBytes
+	panic(fmt.Sprintf("quant: no KV cache of %v", t))
 }
 
 // RoundKV writes to dst what a KV cache of type t gives back for src, one head's

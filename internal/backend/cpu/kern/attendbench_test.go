@@ -91,3 +91,27 @@ func BenchmarkAttend(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkStore is a key and a value of one token going to the cache.
+func BenchmarkStore(b *testing.B) {
+	const dim = 64
+	x, group := make([]float32, dim), make([]byte, KeyBytes(quant.F32, dim))
+	normalActs(1)(rand.New(rand.NewPCG(10, 10)), x)
+	for _, l := range Supported() {
+		for _, t := range quant.KVTypes() {
+			b.Run(fmt.Sprintf("%v/%v", l, t), func(b *testing.B) {
+				k, i, best := New(l), 0, time.Hour
+				for b.Loop() {
+					start := time.Now()
+					for range 100 {
+						k.StoreKey(group, t, i%GroupTokens, dim, x)
+						k.StoreValue(group, t, i%GroupTokens, dim, x)
+						i++
+					}
+					best = min(best, time.Since(start))
+				}
+				b.ReportMetric(float64(best.Nanoseconds())/100, "best-ns/token")
+			})
+		}
+	}
+}

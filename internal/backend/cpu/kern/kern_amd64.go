@@ -24,10 +24,10 @@ func choose(k *Kernels, l Level) {
 	switch l {
 	case AVX2:
 		chooseStriped(k, &avx2Tiles)
-		k.vec, k.attend, k.peak = avx2Vec, avx2Attend, avx2Peak
+		k.vec, k.attend, k.store, k.peak = avx2Vec, avx2Attend, avx2Store, avx2Peak
 	case AVX512VNNI, AMX:
 		chooseStriped(k, &avx512Tiles)
-		k.vec, k.attend, k.peak = avx512Vec, avx512Attend, avx512Peak
+		k.vec, k.attend, k.store, k.peak = avx512Vec, avx512Attend, avx2Store, avx512Peak
 		if l == AMX {
 			k.useTiles(newAMXUnit(cpuid.Detect(), cpuid.PermitTiles))
 		}

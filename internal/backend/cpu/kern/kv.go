@@ -42,12 +42,39 @@ func KeyBytes(t quant.Type, dim int) int { return GroupTokens * quant.KVBytes(t,
 // ValueBytes is the same for values.
 func ValueBytes(t quant.Type, dim int) int { return GroupTokens * quant.KVBytes(t, dim) }
 
+// storeFuncs write one head's key or value of one token to its group.
+type storeFuncs struct {
+	key, value func(dst []byte, t quant.Type, token int, x []float32)
+}
+
+var portableStore = storeFuncs{key: storeKey, value: storeValue}
+
 // StoreKey writes one head's key of one token (0…15) to its group: dst is that
 // head's part of the group, key has dim values and is rounded as quant.RoundKV
 // does. Safe for concurrent use on distinct tokens.
 func (k *Kernels) StoreKey(dst []byte, t quant.Type, token, dim int, key []float32) {
 	dst, key = dst[:KeyBytes(t, dim)], key[:dim]
 	checkToken(token)
+	if race.Enabled {
+		race.ReadSlice(key)
+	}
+	k.store.key(dst, t, token, key)
+}
+
+// StoreValue is StoreKey for a value.
+func (k *Kernels) StoreValue(dst []byte, t quant.Type, token, dim int, value []float32) {
+	dst, value = dst[:ValueBytes(t, dim)], value[:dim]
+	checkToken(token)
+	if race.Enabled {
+		race.ReadSlice(value)
+		if t != quant.Q8_0 {
+			race.WriteSlice(dst[len(dst)/GroupTokens*token:][:len(dst)/GroupTokens])
+		}
+	}
+	k.store.value(dst, t, token, value)
+}
+
+func storeKey(dst []byte, t quant.Type, token int, key []float32) {
 	switch t {
 	case quant.F32:
 		for d, v := range key {
@@ -62,40 +89,48 @@ func (k *Kernels) StoreKey(dst []byte, t quant.Type, token, dim int, key []float
 			binary.LittleEndian.PutUint16(dst[2*(d*GroupTokens+token):], half.BF16FromF32(v))
 		}
 	case quant.Q8_0:
-		for lo := 0; lo < dim; lo += blockDims {
-			block := dst[lo/blockDims*blockBytes8:][:blockBytes8]
-			q, d := round8(key[lo:min(lo+blockDims, dim)])
-			binary.LittleEndian.PutUint16(block[2*token:], d)
-			for i, v := range q {
-				block[scaleBytes+i*GroupTokens+token] = byte(v)
-			}
+		for b := range len(dst) / blockBytes8 {
+			q, d := round8(key[b*blockDims : min((b+1)*blockDims, len(key))])
+			scatter8(dst[b*blockBytes8:], token, &q, d)
 		}
 	}
 }
 
-// StoreValue is StoreKey for a value.
-func (k *Kernels) StoreValue(dst []byte, t quant.Type, token, dim int, value []float32) {
-	dst, value = dst[:ValueBytes(t, dim)], value[:dim]
-	checkToken(token)
+// scatter8 writes a block of a token's key.
+func scatter8(block []byte, token int, q *[blockDims]int8, scale uint16) {
+	block = block[:blockBytes8]
+	binary.LittleEndian.PutUint16(block[2*token:], scale)
+	for i, v := range q {
+		block[scaleBytes+i*GroupTokens+token] = byte(v)
+	}
+}
+
+func storeValue(dst []byte, t quant.Type, token int, value []float32) {
 	switch t {
 	case quant.F32:
+		row := dst[4*token*len(value):]
 		for d, v := range value {
-			binary.LittleEndian.PutUint32(dst[4*(token*dim+d):], math.Float32bits(v))
+			binary.LittleEndian.PutUint32(row[4*d:], math.Float32bits(v))
 		}
 	case quant.F16:
-		half.EncodeF16(dst[2*token*dim:], value)
+		half.EncodeF16(dst[2*token*len(value):], value)
 	case quant.BF16:
-		half.EncodeBF16(dst[2*token*dim:], value)
+		half.EncodeBF16(dst[2*token*len(value):], value)
 	case quant.Q8_0:
-		blocks := (dim + blockDims - 1) / blockDims
-		row := dst[blocks*(scaleBytes+token*blockDims):]
-		for lo := 0; lo < dim; lo += blockDims {
-			q, d := round8(value[lo:min(lo+blockDims, dim)])
-			binary.LittleEndian.PutUint16(dst[lo/blockDims*scaleBytes+2*token:], d)
-			for i, v := range q {
-				row[lo+i] = byte(v)
-			}
+		for b := range len(dst) / blockBytes8 {
+			q, d := round8(value[b*blockDims : min((b+1)*blockDims, len(value))])
+			lay8(dst, b, token, &q, d)
 		}
+	}
+}
+
+// lay8 writes block b of a token's value.
+func lay8(dst []byte, b, token int, q *[blockDims]int8, scale uint16) {
+	blocks := len(dst) / blockBytes8
+	binary.LittleEndian.PutUint16(dst[b*scaleBytes+2*token:], scale)
+	row := dst[blocks*(scaleBytes+token*blockDims)+b*blockDims:][:blockDims]
+	for i, v := range q {
+		row[i] = byte(v)
 	}
 }
 

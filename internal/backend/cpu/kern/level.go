@@ -44,6 +44,7 @@ type Kernels struct {
 	linear [len(formats)][]tile
 	vec    vecFuncs
 	attend attendFuncs
+	store  storeFuncs
 	amx    *amxUnit // or nil
 	peak   peakFuncs
 
@@ -71,7 +72,7 @@ func (k *Kernels) Level() Level { return k.level }
 // newKernels fills the table: the portable row first, then whatever the level
 // has of its own.
 func newKernels(l Level) *Kernels {
-	k := &Kernels{level: l, vec: portableVec, attend: portableAttend, peak: portablePeak}
+	k := &Kernels{level: l, vec: portableVec, attend: portableAttend, store: portableStore, peak: portablePeak}
 	for i := range formats {
 		k.linear[i] = []tile{{panels: 1, rows: 1, run: formats[i].dot}}
 		if many := formats[i].dots; many != nil {

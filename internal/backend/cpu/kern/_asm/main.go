@@ -51,6 +51,7 @@ func main() {
 	}
 	write(filepath.Join(*out, "exp_amd64.s"), expFile())
 	write(filepath.Join(*out, "attend_amd64.s"), attendFile())
+	write(filepath.Join(*out, "kvstore_amd64.s"), kvStoreFile())
 	write(filepath.Join(*out, "peak_amd64.s"), peakFile())
 	write(filepath.Join(*out, "pack_amd64.s"), packFile())
 	writeGo(filepath.Join(*out, "attendasm_amd64.go"), attendStubs([]string{"AVX2", "AVX512"}, shapesOf(scoreShapes), shapesOf(valueShapes)))
