@@ -118,9 +118,8 @@ func (e *emulator) check(t *testing.T, k *Kernels, p *product, what string) {
 	for i := range out {
 		out[i] = 12345
 	}
-	var sc LinearScratch
-	intact := func() bool { return true }
-	sc.amx, intact = guarded()
+	scratch, intact := guarded()
+	sc := LinearScratch{amx: scratch}
 	e.lent = []span{
 		spanOf("the weights", m.Data, false), spanOf("the activations", a.q, false), spanOf("the bf16 activations", a.h, false),
 		spanOf("the outputs", out, true),

@@ -9,7 +9,47 @@ import (
 	"testing"
 
 	"github.com/paddock-go/paddock/internal/cpuid"
+	"github.com/paddock-go/paddock/internal/quant"
 )
+
+// withoutTiles is a unit that leaves the products out.
+func withoutTiles() *amxUnit {
+	natives := map[uintptr]func(*tileArgs){}
+	for code, run := range vectorPhases {
+		natives[amxCode(code)] = run
+	}
+	without := func(a *tileArgs) {
+		run := natives[a.scale]
+		for ; a.times > 0; a.times-- {
+			run(a)
+		}
+	}
+	return &amxUnit{int8: without, bf16: without}
+}
+
+// What surrounds the tile phase allocates once for a worker, and then nothing.
+func TestTilesAllocateNothing(t *testing.T) {
+	if !cpuid.Detect().AVX512VNNI {
+		t.Skip("the vector phases need AVX-512 with VNNI")
+	}
+	k := newKernels(AVX512VNNI)
+	k.amx = withoutTiles()
+	for _, typ := range []quant.Type{quant.Q8_0, quant.Q4K, quant.BF16} {
+		f, _ := quant.Lookup(typ)
+		p := newProduct(rand.New(rand.NewPCG(12, 13)), f, fillers[0], 40, 256, 20)
+		m, a, out := p.matrix(), NewActs(f.Act, p.n, p.cols), make([]float32, p.n*p.rows)
+		var sc LinearScratch
+		n := testing.AllocsPerRun(10, func() {
+			for i := range p.n {
+				k.Round(a, i, p.x[i*p.cols:(i+1)*p.cols])
+			}
+			k.Linear(&sc, m, a, 0, p.n, 0, m.Panels(), out, p.rows)
+		})
+		if n != 0 || sc.amx == nil {
+			t.Errorf("%s: %v allocations, scratch made: %v", f.Name, n, sc.amx != nil)
+		}
+	}
+}
 
 // BenchmarkTiles is prefill with tiles. Where there is no tile unit its products
 // are left out, and the results are wrong: the rate is what expansion and
@@ -22,17 +62,7 @@ func BenchmarkTiles(b *testing.B) {
 	if slices.Contains(Supported(), AMX) {
 		name, k = "tiles", New(AMX)
 	} else {
-		natives := map[uintptr]func(*tileArgs){}
-		for code, run := range vectorPhases {
-			natives[amxCode(code)] = run
-		}
-		without := func(a *tileArgs) {
-			run := natives[a.scale]
-			for ; a.times > 0; a.times-- {
-				run(a)
-			}
-		}
-		k.amx = &amxUnit{int8: without, bf16: without}
+		k.amx = withoutTiles()
 	}
 	const cols = 1024
 	for _, f := range tiled() {
