@@ -61,6 +61,7 @@ type MemoryCard struct {
 	Weights, KV, Scratch int64
 	Load                 int64 // at most, beside Weights, while it was loaded
 	Available            int64 // before it was opened; 0: not known
+	Mapped               int64 // of Weights: a file's pages (Options.PanelCache), shared with other processes
 }
 
 // KVCard is the cache of keys and values.

@@ -149,6 +149,16 @@ func (c *Card) choose(device Device, s model.Spec, r *room, o Options, from orig
 	}
 }
 
+// addCache adds what became of the panel cache.
+func (c *Card) addCache(loaded backend.Model) {
+	if m, ok := loaded.(backend.PanelCached); ok {
+		c.Memory.Mapped = m.MappedBytes()
+		if choice, why := m.PanelCache(); choice != "" {
+			c.Choices = append(c.Choices, Choice{"panels", choice, "Options.PanelCache: " + why})
+		}
+	}
+}
+
 // kvNames names the types of the cache's elements.
 var kvNames = map[KVType]string{KVF32: "f32"}
 

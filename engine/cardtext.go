@@ -56,7 +56,11 @@ func (c Card) String() string {
 		}
 		line(label, "%-7s %5d tensors  %10s in the file  %10s in memory", f.Format, f.Tensors, size(f.FileBytes), size(f.MemoryBytes))
 	}
-	line("memory", "weights %s, KV cache %s, scratch %s", size(c.Memory.Weights), size(c.Memory.KV), size(c.Memory.Scratch))
+	mapped := ""
+	if c.Memory.Mapped > 0 {
+		mapped = fmt.Sprintf(" (%s of them mapped from a file)", size(c.Memory.Mapped))
+	}
+	line("memory", "weights %s%s, KV cache %s, scratch %s", size(c.Memory.Weights), mapped, size(c.Memory.KV), size(c.Memory.Scratch))
 	line("KV cache", "%d pages of %d tokens, %s a token%s", c.KV.Pages, c.KV.PageTokens, size(c.KV.PerToken), c.KV.groups())
 	for _, x := range c.Choices {
 		if x.What == "context" {

@@ -172,6 +172,7 @@ func open(f *gguf.File, file string, o Options, from origin, read func() (*text,
 		return nil, err
 	}
 	e.release = append(e.release, loaded.Close)
+	e.card.addCache(loaded)
 	return e.start(o, loaded, r, newEstimator(m.Program, model.WeightBytes(f), kvBytes[o.KVType]))
 }
 

@@ -72,6 +72,15 @@ type Options struct {
 	Progress func(Progress)    // called while weights are loaded, from Open's goroutine; nil: nobody is told
 	NoAMX    bool              // never use the tile unit
 
+	// PanelCache is a folder where the CPU keeps weights as it lays them out, one file
+	// for each GGUF file's path, as large as MemoryCard.Weights and written while the
+	// model serves already; Close waits for it. The next Open of the unchanged file maps
+	// it: nothing is packed, and processes share its pages. What is in the folder is
+	// checked, ignored with a line in the log where it doesn't fit, and replaced; nothing
+	// else in it is deleted. It must be as trusted as the model files. "": none. It is
+	// for Linux, and for files that are opened by their path.
+	PanelCache string
+
 	available func() (int64, bool) // memory in bytes and whether that is known, for tests; nil: as the system says
 }
 
@@ -105,6 +114,9 @@ func (o Options) withDefaults() (Options, error) {
 		if d == nil {
 			errs = append(errs, fmt.Errorf("entry %d of Devices is nil", i))
 		}
+	}
+	if o.PanelCache != "" && len(o.Devices) > 0 {
+		errs = append(errs, errors.New("PanelCache is for the CPU, and Devices names another; set one of them"))
 	}
 	if o.KVType != KVF32 {
 		errs = append(errs, fmt.Errorf("the KVType is %d, only KVF32 (%d) is supported", o.KVType, KVF32))

@@ -59,6 +59,7 @@ type config struct {
 	maxQueue int
 	kvPages  int
 	threads  int
+	panels   string
 	ngram    int
 	level    slog.Level
 }
@@ -97,6 +98,7 @@ func parseFlags(args []string) (*config, error) {
 	f.IntVar(&c.maxQueue, "max-queue", 1024, "most requests that wait")
 	f.IntVar(&c.kvPages, "kv-pages", 0, "KV pages of 16 tokens (0: for max-batch full contexts, within memory)")
 	f.IntVar(&c.threads, "threads", 0, "CPU workers (0: all cores)")
+	f.StringVar(&c.panels, "panel-cache", "", "folder to keep weights in as the CPU lays them out, so that the next start maps them (Linux, GGUF files)")
 	dtype := f.String("kv-cache-dtype", "f32", "element type of the KV cache: f32")
 	device := f.String("device", "auto", "device: auto or cpu")
 	spec := f.String("spec", "off", "speculation: off or ngram")

@@ -36,6 +36,12 @@ type Source interface {
 	Read(tensor string, use func(Tensor) error) error
 }
 
+// Identified is a Source that can say which file it reads: the path, and a hash that
+// changes when the bytes of a tensor may have. False where it can't.
+type Identified interface {
+	Identity() (path string, sum [32]byte, ok bool)
+}
+
 // KVType is the element type of the KV cache.
 type KVType uint8
 
@@ -96,6 +102,16 @@ type Model interface {
 	Sizes
 	NewRunner(Limits) (Runner, error)
 	Close() error
+}
+
+// PanelCached is a Model of a device that can keep the weights, as it lays them out,
+// in a file that the next Load maps.
+type PanelCached interface {
+	// MappedBytes is the part of WeightBytes that lies in such a file: memory of the
+	// system's cache, which processes share and the system may take back.
+	MappedBytes() int64
+	// PanelCache says what became of the file, and why; "" where none was asked for.
+	PanelCache() (choice, why string)
 }
 
 // Runner executes batches over its own KV cache. One goroutine uses it at a

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 )
 
@@ -19,6 +20,7 @@ var ErrClosed = errors.New("model file is closed")
 type Map struct {
 	data   []byte // the whole file; read under Use
 	mapped bool
+	stamp  Stamp
 	users  sync.WaitGroup // calls that touch data now; Close waits for them
 
 	mu     sync.Mutex
@@ -40,7 +42,29 @@ func Open(path string) (*Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Map{data: data, mapped: mapped}, nil
+	m := &Map{data: data, mapped: mapped}
+	if whole, err := filepath.Abs(path); err == nil {
+		m.stamp = Stamp{whole, st.Size(), st.ModTime().UnixNano()}
+	}
+	return m, nil
+}
+
+// Stamp tells a file of the system from others, and from itself before it was
+// changed, as far as that can be told without reading it.
+type Stamp struct {
+	Path     string // absolute
+	Size     int64
+	Modified int64 // nanoseconds since 1970
+}
+
+// Stamp returns the file's stamp as it was at Open, and whether it has one and it
+// still holds: bytes of a file system of Go have none.
+func (m *Map) Stamp() (Stamp, bool) {
+	if m.stamp.Path == "" || m.stamp.Size != int64(len(m.data)) {
+		return m.stamp, false
+	}
+	st, err := os.Stat(m.stamp.Path)
+	return m.stamp, err == nil && st.Size() == m.stamp.Size && st.ModTime().UnixNano() == m.stamp.Modified
 }
 
 // OpenFS reads the named file of fsys into memory.

@@ -23,6 +23,9 @@ func (s source) Info(tensor string) (backend.Tensor, error) {
 	return t, err
 }
 
+// Identity implements backend.Identified.
+func (s source) Identity() (path string, sum [32]byte, ok bool) { return s.f.Identity() }
+
 // find looks a tensor up and describes it.
 func (s source) find(tensor string) (info gguf.TensorInfo, t backend.Tensor, err error) {
 	info, ok := s.f.Tensor(tensor)

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"log/slog"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -30,6 +31,13 @@ type Options struct {
 	NoAMX bool
 	// Profile, if not nil, is filled by the steps of the last runner made.
 	Profile *Profile
+	// PanelCache is a folder in which the panels of GGUF files are kept, one file for
+	// each model's path, as large as its weights in memory; "": none. A model whose
+	// panels are there is mapped and not packed. Only Linux has it. Who can write there
+	// decides what a model computes, as who can write the model file does.
+	PanelCache string
+	// Logger is told when a cache is not used, or can't be written; nil: nobody.
+	Logger *slog.Logger
 }
 
 // Device is the CPU backend. Its methods are safe for concurrent use.
@@ -39,6 +47,8 @@ type Device struct {
 	tiled   atomic.Pointer[kern.Kernels] // once one has
 	threads int
 	profile *Profile
+	panels  string // folder of the panel cache
+	log     *slog.Logger
 }
 
 // New returns the CPU backend. It panics where the machine lacks the level that
@@ -56,7 +66,14 @@ func New(o Options) *Device {
 	if threads <= 0 {
 		threads = defaultThreads()
 	}
-	return &Device{kern: kern.New(level), amx: amx && !o.NoAMX, threads: min(threads, maxThreads), profile: o.Profile}
+	log := o.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Device{
+		kern: kern.New(level), amx: amx && !o.NoAMX, threads: min(threads, maxThreads), profile: o.Profile,
+		panels: o.PanelCache, log: log,
+	}
 }
 
 // Name implements backend.Device: the set of instructions belongs to it. That of
@@ -95,13 +112,16 @@ func (d *Device) Load(p *prog.Program, src backend.Source, progress func(done, t
 	if err := p.Check(); err != nil {
 		return nil, fmt.Errorf("cpu: %w", err)
 	}
-	l := &loader{prog: p, src: src, progress: progress, workers: d.threads, kern: d.kern}
+	l := &loader{prog: p, src: src, progress: progress, workers: d.threads, kern: d.kern, panelDir: d.panels, log: d.log}
 	weights, err := l.load()
 	if err != nil {
 		return nil, fmt.Errorf("cpu: %w", err)
 	}
 	m := &model{device: d, kernels: d.kernels(weights), prog: p, weights: weights, memory: l.memory}
-	m.bytes = l.bytes
+	m.bytes, m.cached = l.bytes, l.cached
+	if l.cached == cacheMiss {
+		m.keep(l.cache, src)
+	}
 	return m, nil
 }
 

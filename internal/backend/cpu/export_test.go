@@ -13,3 +13,6 @@ func Poison(r backend.Runner) {
 		c[i] = float32(math.NaN())
 	}
 }
+
+// CanMapPanels tells whether this system has a panel cache.
+const CanMapPanels = canMapPanels

@@ -3,6 +3,8 @@ package cpu
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"math"
 	"sync"
 
@@ -43,6 +45,11 @@ type loader struct {
 	workers  int
 	kern     *kern.Kernels
 
+	panelDir string // of the panel cache; "": none
+	log      *slog.Logger
+	cache    *panelCache // nil: none
+	cached   cached
+
 	weights []weight
 	made    []bool // by weight: its tensor is made anew by each Read
 	memory  *memory
@@ -69,6 +76,9 @@ func (l *loader) load() ([]weight, error) {
 	l.weights, l.made = make([]weight, len(l.prog.Weights)), make([]bool, len(l.prog.Weights))
 	if err := l.lay(); err != nil {
 		return nil, err
+	}
+	if l.cached == cacheHit {
+		return l.weights, nil
 	}
 	if err := l.packAll(l.chunks()); err != nil {
 		return nil, errors.Join(err, l.memory.close())
@@ -141,8 +151,7 @@ func (l *loader) lay() error {
 		}
 	}
 	l.bytes += size
-	var err error
-	if l.memory, err = newMemory(size); err != nil {
+	if err := l.obtain(size, formats); err != nil {
 		return err
 	}
 	for i, w := range l.prog.Weights {
@@ -164,6 +173,40 @@ func (l *loader) lay() error {
 	return nil
 }
 
+// obtain gets the memory of all panels: that of a cache with the panels in it, or
+// new.
+func (l *loader) obtain(size int64, formats []*kern.Format) (err error) {
+	if l.panelDir != "" {
+		var why string
+		if l.cache, why = newPanelCache(l.panelDir, l.prog, l.src, formats, size, l.log); l.cache == nil {
+			l.cached = cacheUnfit
+			l.log.Warn("no panel cache", "why", why)
+		}
+	}
+	if l.cache != nil {
+		l.cached = cacheMiss
+		if l.memory, err = l.cache.open(l.workers, l.progress); err == nil {
+			l.cached = cacheHit
+			return nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			l.log.Warn("the panel cache is made anew", "file", l.cache.path, "why", err)
+		}
+	}
+	l.memory, err = newMemory(size)
+	return err
+}
+
+// cached is what became of the panel cache.
+type cached uint8
+
+const (
+	cacheOff   cached = iota
+	cacheUnfit        // it can't be used for this model
+	cacheMiss         // it is written
+	cacheHit          // it is mapped
+)
+
 // vector reads one.
 func (l *loader) vector(i int, w prog.Weight) error {
 	return l.src.Read(w.Tensor, func(t backend.Tensor) error {
@@ -173,6 +216,10 @@ func (l *loader) vector(i int, w prog.Weight) error {
 		}
 		l.weights[i].vector = decode(f, rows, w.Flat().Cols)
 		l.bytes += 4 * int64(w.Flat().Cols)
+		if t.Drop != nil { // a page of the system's cache may be far larger than the vector
+			at := len(rows) / w.Flat().Cols * w.FromRow
+			t.Drop(at, at+len(rows))
+		}
 		return nil
 	})
 }

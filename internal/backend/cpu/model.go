@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/paddock-go/paddock/internal/backend"
@@ -18,6 +19,46 @@ type model struct {
 	memory  *memory
 	bytes   int64
 	runners atomic.Int64 // open ones
+
+	cached  cached
+	keeping sync.WaitGroup // a cache is being written
+}
+
+// keep writes the panels to their cache while the model is in use already. A failure
+// costs the next Open its time, and nothing else.
+func (m *model) keep(c *panelCache, src backend.Source) {
+	_, sum, ok := src.(backend.Identified).Identity()
+	if !ok || !c.of(sum) {
+		c.log.Warn("the panel cache is not written", "why", "the model file has changed while it was loaded")
+		m.cached = cacheUnfit
+		return
+	}
+	m.keeping.Go(func() {
+		if err := c.write(m.memory.bytes); err != nil {
+			c.log.Warn("the panel cache is not written", "file", c.path, "why", err)
+		}
+	})
+}
+
+// MappedBytes implements backend.PanelCached.
+func (m *model) MappedBytes() int64 {
+	if m.cached == cacheHit {
+		return int64(len(m.memory.bytes))
+	}
+	return 0
+}
+
+// PanelCache implements backend.PanelCached.
+func (m *model) PanelCache() (choice, why string) {
+	switch m.cached {
+	case cacheUnfit:
+		return "none", "it is for GGUF files of the system, on Linux, that do not change meanwhile"
+	case cacheMiss:
+		return "being written", "it did not hold this file's panels"
+	case cacheHit:
+		return "mapped", "it held this file's panels"
+	}
+	return "", ""
 }
 
 // WeightBytes implements backend.Model.
@@ -43,10 +84,12 @@ func (m *model) NewRunner(l backend.Limits) (backend.Runner, error) {
 }
 
 // Close implements backend.Model. Closing under a runner is the caller's
-// mistake and is refused: the runner would read memory that is gone.
+// mistake and is refused: the runner would read memory that is gone. It waits for
+// the panel cache that is being written.
 func (m *model) Close() error {
 	if n := m.runners.Load(); n > 0 {
 		return fmt.Errorf("cpu: the model still has %d open runners; close them first", n)
 	}
+	m.keeping.Wait()
 	return m.memory.close()
 }

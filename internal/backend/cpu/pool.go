@@ -99,6 +99,7 @@ func newPool(phases []phase, workers []*worker) *pool {
 		wake := make(chan struct{}, 1)
 		p.wake = append(p.wake, wake)
 		p.exited.Go(func() {
+			debug.SetPanicOnFault(true) // weights may be a file's that is cut short: see guard
 			for range wake {
 				p.walk(w)
 			}
