@@ -261,6 +261,7 @@ single:
 done:
 	MOVQ a+0(FP), AX
 	MOVQ 64(AX), R9
+	ADDQ 112(AX), R9
 	VMOVUPS Y0, (R9)
 	VMOVUPS Y1, 32(R9)
 	ADDQ 88(AX), R9
@@ -272,7 +273,7 @@ done:
 	ADDQ 88(AX), R9
 	VMOVUPS Y6, (R9)
 	VMOVUPS Y7, 32(R9)
-	ADDQ $64, 64(AX)
+	ADDQ $64, 112(AX)
 	DECQ 104(AX)
 	JNZ panel
 	VZEROUPPER
@@ -334,9 +335,10 @@ single:
 done:
 	MOVQ a+0(FP), AX
 	MOVQ 64(AX), R9
+	ADDQ 112(AX), R9
 	VMOVUPS Y0, (R9)
 	VMOVUPS Y1, 32(R9)
-	ADDQ $64, 64(AX)
+	ADDQ $64, 112(AX)
 	DECQ 104(AX)
 	JNZ panel
 	VZEROUPPER
@@ -632,6 +634,7 @@ single:
 done:
 	MOVQ a+0(FP), AX
 	MOVQ 64(AX), R9
+	ADDQ 112(AX), R9
 	VMOVUPS Z0, (R9)
 	ADDQ 88(AX), R9
 	VMOVUPS Z1, (R9)
@@ -639,7 +642,7 @@ done:
 	VMOVUPS Z2, (R9)
 	ADDQ 88(AX), R9
 	VMOVUPS Z3, (R9)
-	ADDQ $64, 64(AX)
+	ADDQ $64, 112(AX)
 	DECQ 104(AX)
 	JNZ panel
 	VZEROUPPER
@@ -778,8 +781,9 @@ single:
 done:
 	MOVQ a+0(FP), AX
 	MOVQ 64(AX), R9
+	ADDQ 112(AX), R9
 	VMOVUPS Z0, (R9)
-	ADDQ $64, 64(AX)
+	ADDQ $64, 112(AX)
 	DECQ 104(AX)
 	JNZ panel
 	VZEROUPPER

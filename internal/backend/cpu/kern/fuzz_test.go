@@ -66,7 +66,7 @@ func FuzzLinear(f *testing.F) {
 		s := &stream{data: data}
 		all := quant.Formats()
 		qf := all[int(s.byte())%len(all)]
-		rows, blocks, n := s.between(1, 70), s.between(1, 3), s.between(1, 6)
+		rows, blocks, n := s.between(1, 70), s.between(1, 5), s.between(1, 18)
 		cols := blocks * qf.BlockElems
 		if qf.BlockElems == 1 {
 			cols = s.between(1, 70)

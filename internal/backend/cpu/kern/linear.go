@@ -26,6 +26,7 @@ type dotArgs struct {
 	outPanel  uintptr // to the next panel's outputs: of amd64's kernels, the others' are neighbours
 	ahead     uintptr // what to ask the memory for; of amd64's kernels of several rows
 	count     uintptr // panels that follow one another; of amd64's kernels of one row, the others take one
+	done      uintptr // bytes of outputs that they have gone on by
 }
 
 // The offsets that the assembly uses.
@@ -43,6 +44,7 @@ const (
 	_ = -(unsafe.Offsetof(dotArgs{}.outPanel) ^ 88)
 	_ = -(unsafe.Offsetof(dotArgs{}.ahead) ^ 96)
 	_ = -(unsafe.Offsetof(dotArgs{}.count) ^ 104)
+	_ = -(unsafe.Offsetof(dotArgs{}.done) ^ 112)
 )
 
 // tile is a dot kernel for a rectangle of panels × rows. Its size changes no

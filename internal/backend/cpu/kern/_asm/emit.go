@@ -197,6 +197,9 @@ func (a *asm) store(acc [][][]string) {
 		a.op("MOVQ 72(AX), SI")
 	}
 	a.op("MOVQ 64(AX), %s", out)
+	if a.rows == 1 {
+		a.op("ADDQ 112(AX), %s", out)
+	}
 	if a.rows > 3 {
 		a.op("LEAQ (SI)(SI*2), R8")
 	}
@@ -211,7 +214,7 @@ func (a *asm) store(acc [][][]string) {
 		}
 	}
 	if a.rows == 1 {
-		a.op("ADDQ $64, 64(AX)")
+		a.op("ADDQ $64, 112(AX)") // not at 64: the collector must find no pointer behind the outputs
 		a.op("DECQ 104(AX)")
 		a.op("JNZ panel")
 	}
