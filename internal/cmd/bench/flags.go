@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/paddock-go/paddock/internal/backend/cpu"
 )
@@ -44,6 +45,10 @@ type config struct {
 	clients           int
 	serveIn, serveOut int
 	prefix, warmTimes int
+
+	goals, goalsOnly   string
+	goalsTime          time.Duration
+	peerBin, serverBin string
 
 	// Of processes that this program starts for itself.
 	child      string
@@ -84,6 +89,12 @@ func parseFlags(args []string) (*config, error) {
 	f.IntVar(&c.serveOut, "serve-out", 64, "with -serve: tokens of an answer of load")
 	f.IntVar(&c.prefix, "prefix", 1024, "with -serve: tokens of the prefix of ttft-warm")
 	f.IntVar(&c.warmTimes, "warm-times", 5, "with -serve: answers of ttft-warm that are measured")
+
+	f.StringVar(&c.goals, "goals", "", "folder for files and results of the whole table of goals, which is measured against -peer-bin and printed; a second run goes on where the first ended")
+	f.StringVar(&c.goalsOnly, "goals-only", "", "with -goals: only these rows, comma separated, also where they are measured already: decode, prefill/1.2b, …")
+	f.DurationVar(&c.goalsTime, "goals-time", 25*time.Minute, "with -goals: for all rows that are measured; a row that its share is too short for has fewer pairs, and one at least")
+	f.StringVar(&c.peerBin, "peer-bin", "", "with -goals: folder of llama-bench, llama-batched-bench and llama-server, then of those built for a level, as FOLDER,avx2=FOLDER,avx512vnni=FOLDER")
+	f.StringVar(&c.serverBin, "server", "", "with -goals: examples/server (none: it is built)")
 
 	f.BoolVar(&c.metrics, "metrics", false, "measure what recording and scraping metrics cost; no model is used")
 	f.BoolVar(&c.profile, "profile", false, "show where the time of a decode step and of prefill chunks goes, beside the floor")

@@ -12,6 +12,9 @@
 // With -serve it is the clients of one running server, or of two in turn; with -serve-cmd
 // it starts them itself, again for each run.
 //
+// With -goals it measures the whole table of goals against llama.cpp's programs, within
+// a given time, and prints it as Markdown.
+//
 // With -open it opens the model as any program does, generates one token and ends.
 //
 // With -metrics it measures what watching costs instead: recording a token and a
@@ -31,6 +34,7 @@
 //	bench -model P | -synth SHAPE:TYPE [-o FILE] [-threads T] [-level L] [-p 512] [-n 128] [-depth 0,1024] [-batch 1,8] [-open] [-r 3] [-json]
 //	bench … -peer CMD [-peer-kind bench|llama-bench] [-peer-fa both] [-pairs 5]
 //	bench -serve URL[,URL2] | -serve-cmd CMD [-serve-cmd CMD2] [-serve-test load,ttft-warm] [-clients 16] [-pairs 5]
+//	bench -goals FOLDER -peer-bin FOLDER[,avx2=FOLDER,…] [-goals-only decode,serve] [-goals-time 25m] [-pairs 3]
 //	bench -metrics [-r 3] [-json]
 //	bench -profile -model P | -synth SHAPE:TYPE [-threads T] [-n 128] [-depth 0] [-json]
 //	bench -resident all|NAME,… [-type Q8_0] [-threads T] [-json]
@@ -74,6 +78,9 @@ func run(args []string, w io.Writer) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if c.goals != "" {
+		return measureGoals(ctx, c, w, os.Stderr)
+	}
 	if c.serve != "" || len(c.serveCommands) > 0 {
 		return measureServe(ctx, c, report, w)
 	}
