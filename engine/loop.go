@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"log/slog"
+	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -175,6 +176,11 @@ func (l *loop) stepOnce() (worked bool, err error) {
 	end := l.now()
 	l.sched.Commit(plan, end-now, l.outcomes)
 	l.finishStep(plan, now, end)
+	if len(l.results) > 0 {
+		// Readers were woken on this goroutine's processor: they run before the next
+		// step takes it, or where Go has no other to spare they would wait for its end.
+		runtime.Gosched()
+	}
 	l.endStalled()
 	return true, nil
 }
