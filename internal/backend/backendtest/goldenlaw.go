@@ -75,8 +75,9 @@ func RunGoldenEmbedLaw(t *testing.T, want, d backend.Device, poison func(backend
 // models: a prompt in one batch and some tokens one by one.
 func RunGoldenSame(t *testing.T, want backend.Device, table []Golden, got ...backend.Device) {
 	dir := golden.Dir(t)
+	passed := 0
 	for _, g := range table {
-		t.Run(filepath.Base(g.Path), func(t *testing.T) {
+		if t.Run(filepath.Base(g.Path), func(t *testing.T) {
 			m := fromFile(t, filepath.Join(dir, g.Path+".gguf"))
 			prompt, more := m.Tokens(37), m.Tokens(4)
 			run := func(d backend.Device) (rows [][]float32) {
@@ -92,7 +93,12 @@ func RunGoldenSame(t *testing.T, want backend.Device, table []Golden, got ...bac
 			for _, d := range got {
 				same(t, fmt.Sprintf("%s against %s", d.Name(), want.Name()), expect, run(d))
 			}
-		})
+		}) {
+			passed++
+		}
+	}
+	for _, d := range got {
+		t.Logf("%s: %d of %d golden files passed with the bits of %s", d.Name(), passed, len(table), want.Name())
 	}
 }
 
