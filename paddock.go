@@ -50,6 +50,7 @@ type (
 	Usage          = engine.Usage
 	FinishReason   = engine.FinishReason
 	Device         = engine.Device
+	KVType         = engine.KVType
 	Card           = engine.Card
 	Scheduler      = sched.Scheduler
 	Limits         = sched.Limits
@@ -69,6 +70,14 @@ const (
 const (
 	WeightsKept = engine.WeightsKept
 	WeightsQ8_0 = engine.WeightsQ8_0
+)
+
+// What keys and values are rounded to in the KV cache.
+const (
+	KVF16  = engine.KVF16
+	KVF32  = engine.KVF32
+	KVBF16 = engine.KVBF16
+	KVQ8_0 = engine.KVQ8_0
 )
 
 // Errors to branch on with errors.Is; the typed ones, for errors.As, are below.

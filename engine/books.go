@@ -18,6 +18,9 @@ type books struct {
 	fixed metrics.Snapshot // what never changes: page size, KV type, memory
 }
 
+// kvLabels are the element types of the KV cache as metrics have them.
+var kvLabels = map[KVType]metrics.KVType{KVF32: metrics.KVF32, KVF16: metrics.KVF16, KVBF16: metrics.KVBF16, KVQ8_0: metrics.KVQ8_0}
+
 // alternatives returns room for k alternatives of one entry. Room given earlier
 // stays as it is when the buffer grows.
 func (b *books) alternatives(k int) []sample.Alternative {

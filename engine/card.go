@@ -66,7 +66,8 @@ type MemoryCard struct {
 
 // KVCard is the cache of keys and values.
 type KVCard struct {
-	PerToken    int64 // all layers
+	Type        KVType // of its elements
+	PerToken    int64  // all layers
 	Groups      []KVGroup
 	Pages       int
 	PageTokens  int

@@ -9,7 +9,7 @@ import (
 
 // TestCard holds a card against what is known of a made-up model.
 func TestCard(t *testing.T) {
-	c := needs(t, synthFile(t, "tiny-llama"), "m.gguf", Options{Threads: 1, MaxContext: 700, KVPages: 50, Spec: Spec{NGram: 3}})
+	c := needs(t, synthFile(t, "tiny-llama"), "m.gguf", Options{Threads: 1, MaxContext: 700, KVPages: 50, KVType: KVF16, Spec: Spec{NGram: 3}})
 	// 3 layers of 256, 4 heads and 2 of keys and values of 64, 512 between gate and down, 512 tokens, not tied.
 	const params = 512*256*2 + 256 + 3*(2*256+2*256*256+2*128*256+3*512*256)
 	if c.Params != params || c.ActiveParams != params || c.Size != "2.0M" {
@@ -24,7 +24,7 @@ func TestCard(t *testing.T) {
 	if want := (Dims{Layers: 3, Embd: 256, Heads: 4, KVHeads: 2, HeadDim: 64, ValueDim: 64, FFN: 512}); c.Dims != want {
 		t.Errorf("%+v", c.Dims)
 	}
-	if want := int64(3 * 2 * 2 * 64 * 4); c.KV.PerToken != want || len(c.KV.Groups) != 1 || c.KV.Groups[0].Layers != 3 || c.KV.Pages != 50 || c.KV.TotalTokens != 800 {
+	if want := int64(3 * 2 * 2 * 64 * 2); c.KV.Type != KVF16 || c.KV.PerToken != want || len(c.KV.Groups) != 1 || c.KV.Groups[0].Layers != 3 || c.KV.Pages != 50 || c.KV.TotalTokens != 800 {
 		t.Errorf("%+v, want %d a token", c.KV, want)
 	}
 	if c.Memory.KV != 800*c.KV.PerToken+50*recordBytes {
@@ -41,7 +41,7 @@ func TestCard(t *testing.T) {
 		t.Errorf("%+v in %d of %d bytes", c.Formats, file, c.File.Bytes)
 	}
 	text := c.String()
-	for _, want := range []string{"llama 2.0M, 2,", "700 tokens (Options.MaxContext); the file's is 1024", "q8_0       23 tensors", "50 pages of 16 tokens, 3.0 KiB a token", "KV pages    50: Options.KVPages",
+	for _, want := range []string{"llama 2.0M, 2,", "700 tokens (Options.MaxContext); the file's is 1024", "q8_0       23 tensors", "50 pages of 16 tokens, 1.5 KiB a token in f16", "KV type     f16: Options.KVType", "KV pages    50: Options.KVPages",
 		"threads     1: Options.Threads", "drafts      at most 3 tokens", "serves      text_completion"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q:\n%s", want, text)
@@ -78,7 +78,7 @@ func TestCardKinds(t *testing.T) {
 	for _, c := range []struct {
 		avail int64
 		want  string
-	}{{12 << 20, "one full context; half of "}, {64 << 20, "half of the "}, {1 << 40, "a full context for each of 64"}} {
+	}{{11 << 20, "one full context; half of "}, {64 << 20, "half of the "}, {1 << 40, "a full context for each of 64"}} {
 		e, err := OpenFS(files, "m.gguf", have(c.avail, nil, Options{Threads: 1}))
 		if err != nil {
 			t.Fatal(err)

@@ -90,16 +90,16 @@ func (c *Card) addExperts(p *prog.Program) {
 
 // addKV groups the cache's layers by shape and window.
 func (c *Card) addKV(p *prog.Program, r *room) {
-	c.KV = KVCard{Pages: r.limits.Pages, PageTokens: r.limits.PageSize, TotalTokens: r.limits.Pages * r.limits.PageSize}
+	c.KV = KVCard{Type: r.limits.KVType, Pages: r.limits.Pages, PageTokens: r.limits.PageSize, TotalTokens: r.limits.Pages * r.limits.PageSize}
 	var shapes []prog.KVLayer
-	for _, l := range p.KV {
+	for layer, l := range p.KV {
 		i := slices.Index(shapes, l)
 		if i < 0 {
 			i = len(shapes)
 			shapes = append(shapes, l)
 			c.KV.Groups = append(c.KV.Groups, KVGroup{Window: l.Window})
 		}
-		n := int64(kvBytes[r.limits.KVType]) * int64(l.Heads) * int64(l.KeyDim+l.OwnValues())
+		n := r.limits.KVType.LayerBytes(p, layer)
 		c.KV.Groups[i].Layers++
 		c.KV.Groups[i].PerToken += n
 		c.KV.PerToken += n
@@ -132,7 +132,11 @@ func (c *Card) choose(device Device, s model.Spec, r *room, o Options, from orig
 	if s.Rope != "" {
 		add("rotation", s.Rope, s.RopeWhy)
 	}
-	add("KV type", kvNames[l.KVType], "the only one there is so far")
+	why := "Options.KVType, which is KVF16 unless set"
+	if l.KVType != o.KVType {
+		why = "nothing is kept from one step to the next, and what is used within one stays as computed"
+	}
+	add("KV type", l.KVType.String(), why)
 	add("KV pages", fmt.Sprint(l.Pages), r.pagesWhy)
 	limit := "Limits"
 	switch {
@@ -158,9 +162,6 @@ func (c *Card) addCache(loaded backend.Model) {
 		}
 	}
 }
-
-// kvNames names the types of the cache's elements.
-var kvNames = map[KVType]string{KVF32: "f32"}
 
 // origin is what a model was read from.
 type origin struct {

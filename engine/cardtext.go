@@ -61,7 +61,7 @@ func (c Card) String() string {
 		mapped = fmt.Sprintf(" (%s of them mapped from a file)", size(c.Memory.Mapped))
 	}
 	line("memory", "weights %s%s, KV cache %s, scratch %s", size(c.Memory.Weights), mapped, size(c.Memory.KV), size(c.Memory.Scratch))
-	line("KV cache", "%d pages of %d tokens, %s a token%s", c.KV.Pages, c.KV.PageTokens, size(c.KV.PerToken), c.KV.groups())
+	line("KV cache", "%d pages of %d tokens, %s a token in %v%s", c.KV.Pages, c.KV.PageTokens, size(c.KV.PerToken), c.KV.Type, c.KV.groups())
 	for _, x := range c.Choices {
 		if x.What == "context" {
 			continue // that has its line

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/prog"
 	"github.com/paddock-go/paddock/sched"
 )
@@ -62,8 +61,8 @@ type attend struct {
 const activationBytes = 4 // all backends compute in float32
 
 // newEstimator prices a program whose weights take as many bytes as size says, over
-// a KV cache of elements of kvElem bytes.
-func newEstimator(p *prog.Program, size func(prog.Weight) int64, kvElem int) *estimator {
+// a KV cache of a type.
+func newEstimator(p *prog.Program, size func(prog.Weight) int64, kv KVType) *estimator {
 	e := &estimator{}
 	matrix := func(in prog.BufID, id prog.WeightID) {
 		w, rows := p.Weights[id].Flat(), p.Bufs[in].Rows
@@ -92,12 +91,12 @@ func newEstimator(p *prog.Program, size func(prog.Weight) int64, kvElem int) *es
 			input(o.In, 1)
 			e.addExperts(p, o, size)
 		case prog.RopeAppend:
-			e.row[prog.TokenRows].write += kvValues(p.KV[o.KV]) * float64(kvElem)
+			e.row[prog.TokenRows].write += float64(kv.LayerBytes(p, o.KV))
 		case prog.Attend:
 			input(o.Q, 1)
 			a := e.attend(o.Window, o.Both)
 			a.flops += 2 * float64(o.Heads) * float64(o.HeadDim+p.KV[o.KV].ValueDim)
-			a.read += kvValues(p.KV[o.KV]) * float64(kvElem)
+			a.read += float64(kv.LayerBytes(p, o.KV))
 		case prog.GateMul:
 			input(o.Gate, 1)
 			input(o.Up, 1)
@@ -120,9 +119,6 @@ func (e *estimator) addExperts(p *prog.Program, o prog.Experts, size func(prog.W
 	e.row[rows].write += activationBytes * float64(p.Bufs[o.Out].Width)
 	e.experts = append(e.experts, x)
 }
-
-// kvValues is what one token keeps in a layer's cache.
-func kvValues(l prog.KVLayer) float64 { return float64(l.Heads) * float64(l.KeyDim+l.OwnValues()) }
 
 // attend is the sum of the layers with such a window.
 func (e *estimator) attend(window int, both bool) *attend {
@@ -194,6 +190,3 @@ func keysInView(from, count, window int) int {
 	}
 	return from + count
 }
-
-// kvBytes is the size of an element of the KV cache.
-var kvBytes = [...]int{backend.KVF32: 4}

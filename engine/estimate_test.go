@@ -52,7 +52,7 @@ func tiny(window int) *prog.Program {
 // tinyCosts has weights of 3 bytes a value, so that they can't be taken for
 // activations.
 func tinyCosts(window int) *estimator {
-	return newEstimator(tiny(window), func(w prog.Weight) int64 { return 3 * int64(w.Rows) * int64(w.Cols) }, 4)
+	return newEstimator(tiny(window), func(w prog.Weight) int64 { return 3 * int64(w.Rows) * int64(w.Cols) }, KVF32)
 }
 
 func plan(spans ...sched.Span) *sched.Plan { return &sched.Plan{Spans: spans} }
@@ -119,7 +119,7 @@ func TestEstimateExperts(t *testing.T) {
 			{Rows: 3, Cols: 2, Stack: 2}},
 		Ops: []prog.Op{prog.Experts{In: 0, Out: 1, Ids: 2, Gate: 0, Up: 1, Down: 2}, prog.HeadLinear{In: 1, Out: 3, W: 3}},
 	}
-	e := newEstimator(p, func(w prog.Weight) int64 { return 3 * int64(w.Flat().Rows) * int64(w.Cols) }, 4)
+	e := newEstimator(p, func(w prog.Weight) int64 { return 3 * int64(w.Flat().Rows) * int64(w.Cols) }, KVF32)
 	for _, c := range []struct {
 		rows    int
 		experts float64 // that are read

@@ -14,10 +14,12 @@ type MemoryError struct {
 	Load                 int64 // needed beside Weights while they are loaded, and not after
 	Available            int64
 
-	Pages, Context int // of the KV cache, and of a sequence: what KV and Scratch are for
+	Pages, Context int    // of the KV cache, and of a sequence: what KV and Scratch are for
+	KVType         KVType // of the KV cache
 	// The most KV pages with which it would fit, all else as it is, and the longest
 	// context, with as many pages as that takes; 0: with none.
 	FitPages, FitContext int
+	FitKVTypes           []KVType // smaller element types of the KV cache with which it would fit, all else as it is
 
 	file bool // it is one that has to be read into memory; nothing else is known
 }
@@ -45,7 +47,7 @@ func (e *MemoryError) Error() string {
 	if e.file {
 		return fmt.Sprintf("engine: the model's file of %s would be read into memory and %s are available; open it by its path, which maps it, or use a smaller file", size(e.Weights), size(e.Available))
 	}
-	parts := fmt.Sprintf("weights %s, KV cache %s for %d pages, scratch %s", size(e.Weights), size(e.KV), e.Pages, size(e.Scratch))
+	parts := fmt.Sprintf("weights %s, KV cache %s for %d pages in %v, scratch %s", size(e.Weights), size(e.KV), e.Pages, e.KVType, size(e.Scratch))
 	if e.Needed() > backend.Sum(e.Weights, e.KV, e.Scratch) {
 		parts += fmt.Sprintf(", before them %s while loading", size(e.Load))
 	}
@@ -64,6 +66,9 @@ func (e *MemoryError) remedy() string {
 	}
 	if e.FitPages > 0 && e.FitPages < e.Pages {
 		ways = append(ways, fmt.Sprintf("at most %d KV pages instead of %d", e.FitPages, e.Pages))
+	}
+	if len(e.FitKVTypes) > 0 {
+		ways = append(ways, fmt.Sprintf("a KVType of %v instead of %v", e.FitKVTypes[0], e.KVType))
 	}
 	if len(ways) == 0 {
 		return "open it with lower Limits.MaxTokens and Limits.MaxSequences, which scratch grows with, or use a smaller file"

@@ -173,7 +173,7 @@ func open(f *gguf.File, file string, o Options, from origin, read func() (*text,
 	}
 	e.release = append(e.release, loaded.Close)
 	e.card.addCache(loaded)
-	return e.start(o, loaded, r, newEstimator(m.Program, model.WeightBytes(f), kvBytes[o.KVType]))
+	return e.start(o, loaded, r, newEstimator(m.Program, model.WeightBytes(f), o.KVType))
 }
 
 // readText makes tokenizer and template. A model without a tokenizer serves requests
@@ -220,7 +220,7 @@ func (e *Engine) start(o Options, loaded backend.Model, room *room, costs *estim
 		log:     e.log,
 		status:  &e.status,
 	}
-	l.books.fixed = metrics.Snapshot{PageSize: pageSize, MaxContext: e.context, KVType: metrics.KVF32}
+	l.books.fixed = metrics.Snapshot{PageSize: pageSize, MaxContext: e.context, KVType: kvLabels[limits.KVType]}
 	l.books.fixed.Memory[metrics.MemoryWeights] = loaded.WeightBytes()
 	l.books.fixed.Memory[metrics.MemoryKV] = room.kv
 	l.books.fixed.Memory[metrics.MemoryScratch] = room.scratch

@@ -15,12 +15,18 @@ import (
 // from package engine/cuda.
 type Device = backend.Device
 
-// KVType is the element type of the KV cache.
+// KVType is the element type of the KV cache. It has a name, as flags write it, in both
+// directions (encoding.TextMarshaler).
 type KVType = backend.KVType
 
-// KV cache element types.
+// Element types of the KV cache. KVF16 and KVBF16 take half of the memory of KVF32,
+// KVQ8_0 little more than a quarter, and attention over long contexts takes as much
+// less time as it reads less.
 const (
-	KVF32 = backend.KVF32
+	KVF16  = backend.KVF16  // 11 bits of precision; beyond 65504 a key or value is infinite, which ends its request with an error
+	KVF32  = backend.KVF32  // as computed
+	KVBF16 = backend.KVBF16 // 8 bits of precision, the range of float32
+	KVQ8_0 = backend.KVQ8_0 // 8 bits a value and a scale for each 32 values of a head
 )
 
 // Weights says in what format the matrices of a folder of safetensors are held. GGUF
@@ -54,7 +60,7 @@ type Options struct {
 	Threads    int      // CPU workers; 0: as many as the process may use
 	MaxContext int      // most tokens of prompt and answer, never more than the model allows; 0: what the model allows
 	KVPages    int      // pages of 16 tokens in the KV cache; 0: enough for Limits.MaxSequences full contexts, within memory
-	KVType     KVType
+	KVType     KVType   // what keys and values are rounded to in the cache; zero: KVF16. Of texts that are one step (encoders) nothing is kept: they stay float32
 	Weights    Weights
 
 	Limits       sched.Limits     // of a step, and of the queue
@@ -118,8 +124,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.PanelCache != "" && len(o.Devices) > 0 {
 		errs = append(errs, errors.New("PanelCache is for the CPU, and Devices names another; set one of them"))
 	}
-	if o.KVType != KVF32 {
-		errs = append(errs, fmt.Errorf("the KVType is %d, only KVF32 (%d) is supported", o.KVType, KVF32))
+	if !o.KVType.Known() {
+		errs = append(errs, fmt.Errorf("the KVType is %d, must be KVF16 (%d), KVF32 (%d), KVBF16 (%d) or KVQ8_0 (%d)", uint8(o.KVType), KVF16, KVF32, KVBF16, KVQ8_0))
 	}
 	if o.Weights > WeightsQ8_0 {
 		errs = append(errs, fmt.Errorf("the Weights are %d, WeightsKept (%d) and WeightsQ8_0 (%d) are known", o.Weights, WeightsKept, WeightsQ8_0))

@@ -58,7 +58,7 @@ func (e *Engine) plan(o Options, sizes backend.Sizes, load int64) (*room, error)
 		r.limits.Pages, r.pagesWhy = e.pages(o, r, sizes)
 	}
 	r.kv, r.scratch = e.runnerBytes(sizes, r.limits)
-	needed := &MemoryError{Weights: r.weights, KV: r.kv, Scratch: r.scratch, Load: load, Available: r.available, Pages: r.limits.Pages, Context: context}
+	needed := &MemoryError{Weights: r.weights, KV: r.kv, Scratch: r.scratch, Load: load, Available: r.available, Pages: r.limits.Pages, Context: context, KVType: r.limits.KVType}
 	if r.known && needed.Needed() > r.available {
 		e.fit(o, sizes, r, needed)
 		return nil, needed
@@ -88,6 +88,9 @@ func (e *Engine) longest(o Options) (int, string) {
 // those of the scheduler to make.
 func (e *Engine) limits(o Options, context int) (backend.Limits, sched.Limits) {
 	l := backend.Limits{PageSize: pageSize, Context: context, KVType: o.KVType}
+	if e.pooled.atomic { // see backend.KVType.For
+		l.KVType = KVF32
+	}
 	own := o.Limits
 	if s := o.Scheduler; s != nil {
 		sl := s.Limits()
@@ -164,6 +167,13 @@ func (e *Engine) fit(o Options, sizes backend.Sizes, r *room, m *MemoryError) {
 		return backend.Sum(kv, scratch) <= left
 	}
 	if !e.pooled.atomic {
+		for _, kv := range backend.KVTypes() {
+			l := r.limits
+			l.KVType = kv
+			if size, _ := e.runnerBytes(sizes, l); size < m.KV && fits(l) {
+				m.FitKVTypes = append(m.FitKVTypes, kv)
+			}
+		}
 		m.FitPages = most(m.Pages, func(n int) bool {
 			l := r.limits
 			l.Pages = n

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/paddock-go/paddock"
 	"github.com/paddock-go/paddock/metrics"
 )
 
@@ -58,6 +59,7 @@ type config struct {
 	maxCtx   int
 	maxQueue int
 	kvPages  int
+	kvType   paddock.KVType
 	threads  int
 	panels   string
 	ngram    int
@@ -99,7 +101,7 @@ func parseFlags(args []string) (*config, error) {
 	f.IntVar(&c.kvPages, "kv-pages", 0, "KV pages of 16 tokens (0: for max-batch full contexts, within memory)")
 	f.IntVar(&c.threads, "threads", 0, "CPU workers (0: all cores)")
 	f.StringVar(&c.panels, "panel-cache", "", "folder to keep weights in as the CPU lays them out, so that the next start maps them (Linux, GGUF files)")
-	dtype := f.String("kv-cache-dtype", "f32", "element type of the KV cache: f32")
+	f.TextVar(&c.kvType, "kv-cache-dtype", paddock.KVF16, "element type of the KV cache: f32, f16, bf16 or q8_0; encoders keep nothing and stay f32")
 	device := f.String("device", "auto", "device: auto or cpu")
 	spec := f.String("spec", "off", "speculation: off or ngram")
 	level := f.String("log-level", "info", "least level that is logged: debug, info, warn or error")
@@ -117,7 +119,6 @@ func parseFlags(args []string) (*config, error) {
 		flag, value string
 		allowed     []string
 	}{
-		{"kv-cache-dtype", *dtype, []string{"f32"}},
 		{"device", *device, []string{"auto", "cpu"}},
 		{"spec", *spec, []string{"off", "ngram"}},
 	} {

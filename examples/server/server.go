@@ -96,7 +96,7 @@ func recorder(c *config, log *slog.Logger) *metrics.Recorder {
 // open loads the model that the flags name.
 func open(c *config, rec *metrics.Recorder, log *slog.Logger) (*paddock.Engine, error) {
 	o := paddock.Options{
-		Threads: c.threads, PanelCache: c.panels, MaxContext: c.maxCtx, KVPages: c.kvPages, Logger: log, Metrics: rec,
+		Threads: c.threads, PanelCache: c.panels, MaxContext: c.maxCtx, KVPages: c.kvPages, KVType: c.kvType, Logger: log, Metrics: rec,
 		Limits: paddock.Limits{MaxSequences: c.maxBatch, MaxQueue: c.maxQueue, MaxTokens: max(512, c.maxBatch)},
 		Spec:   paddock.Spec{NGram: c.ngram},
 	}

@@ -227,7 +227,7 @@ func TestFlags(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
 		{"--device cuda", "--device"},
 		{"--spec eagle", "--spec"},
-		{"--kv-cache-dtype f16", "--kv-cache-dtype"},
+		{"--kv-cache-dtype f8", "one of: f32, f16, bf16, q8_0"},
 		{"--log-level loud", "--log-level"},
 		{"--served-model-name=", "empty"},
 		{"--metrics-auth on", "--api-key"},

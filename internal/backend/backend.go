@@ -42,13 +42,6 @@ type Identified interface {
 	Identity() (path string, sum [32]byte, ok bool)
 }
 
-// KVType is the element type of the KV cache.
-type KVType uint8
-
-const (
-	KVF32 KVType = iota
-)
-
 // Limits are what a runner's memory is made for.
 type Limits struct {
 	Rows      int // most token rows of one step

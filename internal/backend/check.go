@@ -21,7 +21,7 @@ func (l Limits) Check(p *prog.Program) error {
 	c.in("page size modulo 16", l.PageSize%keyGroup, 0, 0)
 	c.in("pages", l.Pages, 1, math.MaxInt32/max(l.PageSize, 1))
 	c.in("context", l.Context, 1, p.Context)
-	c.in("type of the KV cache", int(l.KVType), int(KVF32), int(KVF32))
+	c.in("type of the KV cache", int(l.KVType), 0, int(numKVTypes)-1)
 	return c.fault()
 }
 

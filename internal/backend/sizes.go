@@ -38,8 +38,11 @@ func Sum(sizes ...int64) int64 {
 	return n
 }
 
-// KVBytes is the memory of a KV cache whose elements take so many bytes. Safe for
-// concurrent use.
-func KVBytes(p *prog.Program, l Limits, element int64) int64 {
-	return Product(element, p.KVValues(), int64(l.Pages), int64(l.PageSize))
+// KVBytes is the memory of a KV cache. Safe for concurrent use.
+func KVBytes(p *prog.Program, l Limits) int64 {
+	var token int64
+	for layer := range p.KV {
+		token = Sum(token, l.KVType.LayerBytes(p, layer))
+	}
+	return Product(token, int64(l.Pages), int64(l.PageSize))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/backend/cpu"
 	"github.com/paddock-go/paddock/internal/gguf"
 	"github.com/paddock-go/paddock/internal/model"
@@ -207,7 +208,7 @@ func TestPeer(t *testing.T) {
 func runPeerCase(t *testing.T, f *gguf.File) []float32 {
 	dev := cpu.New(cpu.Options{Threads: 1})
 	defer dev.Close()
-	s, err := session.OpenFile(f, dev, session.Limits{Seqs: 1, Context: 512, Rows: 64, Logits: 1}, nil)
+	s, err := session.OpenFile(f, dev, session.Limits{Seqs: 1, Context: 512, Rows: 64, Logits: 1, KVType: backend.KVF32}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ type Limits struct {
 	Context int // tokens of each
 	Rows    int // most tokens of one step, over all sequences
 	Logits  int // most rows of logits of one step
+	KVType  backend.KVType
 }
 
 // Session is an open model with its sequences. One goroutine uses it at a time.
@@ -94,7 +95,7 @@ func OpenFile(f *gguf.File, device backend.Device, l Limits, progress func(done,
 		return nil, err
 	}
 	s.runner, err = s.model.NewRunner(backend.Limits{
-		Rows: l.Rows, Seqs: l.Seqs, LogitRows: l.Logits, Pages: s.pages * l.Seqs, PageSize: pageSize, Context: l.Context,
+		Rows: l.Rows, Seqs: l.Seqs, LogitRows: l.Logits, Pages: s.pages * l.Seqs, PageSize: pageSize, Context: l.Context, KVType: l.KVType,
 	})
 	s.logits = make([]float32, l.Logits*s.width)
 	return s, err

@@ -7,13 +7,12 @@ import (
 	"testing"
 
 	"github.com/paddock-go/paddock/internal/backend"
-	"github.com/paddock-go/paddock/internal/prog"
 	"github.com/paddock-go/paddock/internal/quant"
 )
 
 // limits of the sessions over random models.
-func limits(p *prog.Program, pageSize int) backend.Limits {
-	return backend.Limits{Rows: 160, Seqs: 8, LogitRows: 8, Pages: 2048 / pageSize, PageSize: pageSize, Context: 700}
+func (m *Random) limits(pageSize int) backend.Limits {
+	return backend.Limits{Rows: 160, Seqs: 8, LogitRows: 8, Pages: 2048 / pageSize, PageSize: pageSize, Context: 700, KVType: m.KV}
 }
 
 // RunConform demands that devices give the same bits as another on random
@@ -41,7 +40,7 @@ func RunConform(t *testing.T, want backend.Device, poison func(backend.Runner), 
 // conform runs some steps of a random schedule on all devices.
 func conform(t *testing.T, m *Random, want backend.Device, poison func(backend.Runner), got []backend.Device) {
 	t.Helper()
-	l := limits(m.Prog, pick(m, 16, 32, 64))
+	l := m.limits(pick(m, 16, 32, 64))
 	sessions := []*Session{open(t, m, want, l, nil, nil)}
 	for _, d := range got {
 		sessions = append(sessions, open(t, m, d, l, m.order(l), poison))
@@ -145,7 +144,7 @@ func law(t *testing.T, m *Random, d backend.Device, prompts [][]int32, poison fu
 // the pages and on a copy of them, with other tokens on the first in between.
 func fork(t *testing.T, m *Random, d backend.Device, prompt []int32, want [][]float32, poison func(backend.Runner)) {
 	t.Helper()
-	l := limits(m.Prog, 32)
+	l := m.limits(32)
 	s := open(t, m, d, l, m.order(l), poison)
 	var first Seq
 	half := len(prompt) / 2
@@ -159,7 +158,7 @@ func fork(t *testing.T, m *Random, d backend.Device, prompt []int32, want [][]fl
 // after the last one if they are of several tokens.
 func alone(t *testing.T, m *Random, d backend.Device, prompt []int32, chunk, page int, poison func(backend.Runner)) [][]float32 {
 	t.Helper()
-	l := limits(m.Prog, page)
+	l := m.limits(page)
 	s := open(t, m, d, l, m.order(l), poison)
 	var seq Seq
 	var rows [][]float32
@@ -174,7 +173,7 @@ func alone(t *testing.T, m *Random, d backend.Device, prompt []int32, chunk, pag
 // comes and goes, so that pages are used again.
 func together(t *testing.T, m *Random, d backend.Device, prompts [][]int32, want [][][]float32, poison func(backend.Runner)) {
 	t.Helper()
-	l := limits(m.Prog, 16)
+	l := m.limits(16)
 	s := open(t, m, d, l, m.order(l), poison)
 	rng := rand.New(rand.NewPCG(1, 2))
 	seqs, at := make([]Seq, len(prompts)), make([]int, len(prompts))

@@ -98,7 +98,7 @@ func RunEncoders(t *testing.T, want backend.Device, poison func(backend.Runner),
 // company demands the same bits of whole sequences, alone on one device and on
 // others in random company, over pages of any order that others have used.
 func company(t *testing.T, m *Random, want backend.Device, poison func(backend.Runner), texts [][]int32, got ...backend.Device) {
-	l := limits(m.Prog, pick(m, 16, 32, 64))
+	l := m.limits(pick(m, 16, 32, 64))
 	l.Rows, l.Context = 700, min(600, m.Prog.Context)
 	var expect [][]float32
 	s := open(t, m, want, l, nil, nil)

@@ -133,9 +133,10 @@ func readJSON(t *testing.T, path string, into any) {
 	}
 }
 
-// goldenLimits fit any prompt of the golden data and its continuation.
+// goldenLimits fit any prompt of the golden data and its continuation. The KV cache is
+// float32, as it was for the references.
 func goldenLimits(p *prog.Program) backend.Limits {
-	return backend.Limits{Rows: 256, Seqs: 1, LogitRows: 1, Pages: 32, PageSize: 16, Context: min(512, p.Context)}
+	return backend.Limits{Rows: 256, Seqs: 1, LogitRows: 1, Pages: 32, PageSize: 16, Context: min(512, p.Context), KVType: backend.KVF32}
 }
 
 // flipMargin bounds how far one 8-bit activation that rounds the other way

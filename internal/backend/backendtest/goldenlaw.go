@@ -81,7 +81,7 @@ func RunGoldenSame(t *testing.T, want backend.Device, table []Golden, got ...bac
 			m := fromFile(t, filepath.Join(dir, g.Path+".gguf"))
 			prompt, more := m.Tokens(37), m.Tokens(4)
 			run := func(d backend.Device) (rows [][]float32) {
-				s := open(t, m, d, limits(m.Prog, 16), nil, nil)
+				s := open(t, m, d, m.limits(16), nil, nil)
 				var seq Seq
 				rows = s.Step(Part{&seq, prompt, true})
 				for i := range more {
@@ -108,7 +108,7 @@ func RunGoldenWarm(t *testing.T, d backend.Device, table []Golden) {
 	dir := golden.Dir(t)
 	for _, g := range table {
 		m := fromFile(t, filepath.Join(dir, g.Path+".gguf"))
-		s := open(t, m, d, limits(m.Prog, 16), nil, nil)
+		s := open(t, m, d, m.limits(16), nil, nil)
 		var a, b Seq
 		batch := s.Fill(Part{&a, m.Tokens(1), true}, Part{&b, m.Tokens(20), true})
 		logits := make([]float32, len(batch.Logits)*m.Prog.Vocab)

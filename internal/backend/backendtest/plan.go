@@ -28,7 +28,9 @@ func loadPlanned(tb testing.TB, d backend.Device, p *prog.Program, src backend.S
 	}
 	for _, l := range []backend.Limits{
 		{Rows: 1, Seqs: 1, LogitRows: 1, Pages: 1, PageSize: 16, Context: 16},
-		{Rows: 70, Seqs: 5, LogitRows: 9, Pages: 33, PageSize: 32, Context: 200},
+		{Rows: 70, Seqs: 5, LogitRows: 9, Pages: 33, PageSize: 32, Context: 200, KVType: backend.KVF32},
+		{Rows: 2, Seqs: 1, LogitRows: 1, Pages: 3, PageSize: 16, Context: 40, KVType: backend.KVBF16},
+		{Rows: 2, Seqs: 1, LogitRows: 1, Pages: 3, PageSize: 16, Context: 40, KVType: backend.KVQ8_0},
 	} {
 		kv, scratch := plan.RunnerBytes(l)
 		if k, s := m.RunnerBytes(l); k != kv || s != scratch {

@@ -14,6 +14,7 @@ import (
 // op and option of the vocabulary as the seed has it, and a source.
 type Random struct {
 	Prog    *prog.Program
+	KV      backend.KVType // of the caches that tests make for it: the seeds go through all
 	tensors map[string]backend.Tensor
 	rng     *rand.Rand
 	formats []quant.Format
@@ -37,6 +38,7 @@ func newRandom(seed uint64, formats []quant.Type) *Random {
 		Prog:    &prog.Program{Arch: fmt.Sprintf("random%d", seed), Context: 2048},
 		tensors: map[string]backend.Tensor{},
 		rng:     rand.New(rand.NewPCG(seed, 1)),
+		KV:      backend.KVTypes()[seed%uint64(len(backend.KVTypes()))],
 	}
 	for _, f := range quant.Formats() {
 		for _, t := range formats {

@@ -6,15 +6,17 @@ import (
 	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/backend/cpu/kern"
 	"github.com/paddock-go/paddock/internal/prog"
+	"github.com/paddock-go/paddock/internal/quant"
 )
 
 // cache is a runner's KV memory. A page is one or more groups of 16 tokens, and
 // each layer holds, for every group of every page in order,
 //
-//	keys    [head][dim][16 tokens]     a lane is a token: scores
-//	values  [head][16 tokens][dim]     a lane is a dimension: weighted sums
+//	keys    [head] kern.KeyBytes      a lane is a token: scores
+//	values  [head] kern.ValueBytes    a lane is a dimension: weighted sums
 //
-// A layer whose values begin its keys has no values of its own.
+// A layer whose values begin its keys has no values of its own, one of states no
+// keys.
 // Pages are not cleared: who attends selects the positions it sees.
 type cache struct {
 	memory *memory
@@ -22,62 +24,69 @@ type cache struct {
 	groups int // in a page
 }
 
-// cacheLayer is one layer's part.
+// cacheLayer is one layer's part. Sizes are bytes.
 type cacheLayer struct {
-	keys, values         []float32
-	keyStride, valStride int // floats of a group, all heads
-}
+	format           quant.Type
+	keyDim, valueDim int // of a head; valueDim 0: values are in the keys
 
-// cacheBytes is the memory of a cache.
-func cacheBytes(p *prog.Program, l backend.Limits) int64 {
-	return backend.KVBytes(p, l, 4)
+	keys, values           []byte
+	keyHead, valueHead     int // of one head in a group
+	keyStride, valueStride int // of a group, all heads
 }
 
 func newCache(p *prog.Program, l backend.Limits) (*cache, error) {
-	mem, err := newMemory(cacheBytes(p, l))
+	mem, err := newMemory(backend.KVBytes(p, l))
 	if err != nil {
 		return nil, err
 	}
 	c := &cache{memory: mem, groups: l.PageSize / kern.GroupTokens}
-	rest := mem.floats()
-	cut := func(n int) []float32 {
+	rest := mem.bytes
+	cut := func(n int) []byte {
 		part := rest[:n:n]
 		rest = rest[n:]
 		return part
 	}
 	groups := l.Pages * c.groups
-	for _, kv := range p.KV {
-		layer := cacheLayer{keyStride: kv.Heads * kv.KeyDim * kern.GroupTokens, valStride: kv.Heads * kv.OwnValues() * kern.GroupTokens}
-		layer.keys = cut(groups * layer.keyStride)
-		layer.values = cut(groups * layer.valStride)
+	for i, kv := range p.KV {
+		layer := cacheLayer{format: l.KVType.Layer(p, i), keyDim: kv.KeyDim, valueDim: kv.OwnValues()}
+		layer.keyHead, layer.valueHead = kern.KeyBytes(layer.format, kv.KeyDim), kern.ValueBytes(layer.format, kv.OwnValues())
+		layer.keyStride, layer.valueStride = kv.Heads*layer.keyHead, kv.Heads*layer.valueHead
+		layer.keys, layer.values = cut(groups*layer.keyStride), cut(groups*layer.valueStride)
 		c.layers = append(c.layers, layer)
 	}
 	return c, nil
 }
 
-// valuesFrom is the values from a place of the first group on; nil where they are
-// in the keys.
-func (l *cacheLayer) valuesFrom(at int) []float32 {
-	if l.valStride == 0 {
+// keysFrom is the keys of a head from its part of the first group on.
+func (l *cacheLayer) keysFrom(head int) []byte { return l.keys[head*l.keyHead:] }
+
+// valuesFrom is the same for values; nil where they are in the keys.
+func (l *cacheLayer) valuesFrom(head int) []byte {
+	if l.valueDim == 0 {
 		return nil
 	}
-	return l.values[at:]
+	return l.values[head*l.valueHead:]
 }
 
 // put writes the keys and values of all heads of one token to its slot; values is
 // nil where they are in the keys.
-func (l *cacheLayer) put(slot int, keys, values []float32, heads int) {
+func (l *cacheLayer) put(k *kern.Kernels, slot int, keys, values []float32) {
 	group, token := slot/kern.GroupTokens, slot%kern.GroupTokens
-	// Key i of all heads in order is at i × 16, since [head][dim] is one run.
 	dst := l.keys[group*l.keyStride : (group+1)*l.keyStride]
-	for i, v := range keys {
-		dst[i*kern.GroupTokens+token] = v
+	for ; len(keys) > 0; keys, dst = keys[l.keyDim:], dst[l.keyHead:] {
+		k.StoreKey(dst, l.format, token, l.keyDim, keys)
 	}
-	dst = l.values[group*l.valStride : (group+1)*l.valStride]
-	dim := len(values) / heads
-	for h := range heads {
-		copy(dst[(h*kern.GroupTokens+token)*dim:][:dim], values[h*dim:])
+	dst = l.values[group*l.valueStride : (group+1)*l.valueStride]
+	for ; len(values) > 0; values, dst = values[l.valueDim:], dst[l.valueHead:] {
+		k.StoreValue(dst, l.format, token, l.valueDim, values)
 	}
+}
+
+// stateOf is what a state layer keeps of the token in a slot: one head's value of
+// float32, so that tokens lie one after the other.
+func (l *cacheLayer) stateOf(slot int) []float32 {
+	row := l.values[4*slot*l.valueDim : 4*(slot+1)*l.valueDim]
+	return unsafe.Slice((*float32)(unsafe.Pointer(&row[0])), l.valueDim)
 }
 
 // copyPage copies one page in all layers.
@@ -85,13 +94,8 @@ func (c *cache) copyPage(from, to int) {
 	for i := range c.layers {
 		l := &c.layers[i]
 		copyPart(l.keys, from, to, c.groups*l.keyStride)
-		copyPart(l.values, from, to, c.groups*l.valStride)
+		copyPart(l.values, from, to, c.groups*l.valueStride)
 	}
 }
 
-func copyPart(b []float32, from, to, n int) { copy(b[to*n:(to+1)*n], b[from*n:(from+1)*n]) }
-
-// bytesOf sees floats as bytes; nil stays nil.
-func bytesOf(x []float32) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
-}
+func copyPart(b []byte, from, to, n int) { copy(b[to*n:(to+1)*n], b[from*n:(from+1)*n]) }

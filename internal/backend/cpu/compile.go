@@ -180,7 +180,7 @@ func (c *compiled) ropeOf(r prog.Rope) int {
 }
 
 func (c *compiled) visitOf(o prog.Attend) int {
-	return place(&c.visits, newVisitPlan(o), func(a, b visitPlan) bool { return a == b })
+	return place(&c.visits, newVisitPlan(o, c.model.prog.KV[o.KV]), func(a, b visitPlan) bool { return a == b })
 }
 
 // place finds v in the list, adding it if need be.
@@ -221,7 +221,12 @@ func (c *compiled) bytes(l backend.Limits) int64 {
 	for _, r := range c.ropes {
 		n += 8 * int64(l.Rows) * int64(len(r.Freqs))
 	}
-	n += 4 * c.taps
+	parts := 0
+	for _, v := range c.visits {
+		lists, floats := v.bytes(l, c.model.device.threads)
+		n, parts = n+lists, max(parts, floats)
+	}
+	n += 4*int64(parts) + 4*c.taps
 	worker := kern.AttendScratchBytes(c.maxQueries, c.maxValue) + 4*int64(c.maxRow)
 	if c.inKeys {
 		worker += kern.InKeysBytes(c.maxValue)

@@ -67,7 +67,7 @@ func (m *model) WeightBytes() int64 { return m.bytes }
 // RunnerBytes implements backend.Model.
 func (m *model) RunnerBytes(l backend.Limits) (kv, scratch int64) {
 	c := compile(m, l)
-	return cacheBytes(m.prog, l), c.bytes(l)
+	return backend.KVBytes(m.prog, l), c.bytes(l)
 }
 
 // NewRunner implements backend.Model.

@@ -229,7 +229,7 @@ func cost(m *kern.Matrix, rows int) Cost {
 func (r *runner) attendCost(v *visit, o prog.Attend) Cost {
 	var c Cost
 	layer, kv := &r.cache.layers[o.KV], r.prog.KV[o.KV]
-	token := int64(layer.keyStride+layer.valStride) * 4 / kern.GroupTokens
+	token := int64(layer.keyStride+layer.valueStride) / kern.GroupTokens
 	for s := range r.batch.Seqs() {
 		from, to := int32(math.MaxInt32), int32(0)
 		for _, keys := range v.visible[r.batch.SeqStart[s]:r.batch.SeqStart[s+1]] {

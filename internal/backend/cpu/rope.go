@@ -43,7 +43,7 @@ func (r *runner) ropeAppend(c *compiled, o prog.RopeAppend) phase {
 		if o.V != prog.NoBuf {
 			values = r.bufs[o.V].row(row)
 		}
-		layer.put(int(r.batch.Slots[row]), k.row(row), values, o.KVHeads)
+		layer.put(r.kern, int(r.batch.Slots[row]), k.row(row), values)
 	})
 }
 

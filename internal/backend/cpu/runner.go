@@ -31,7 +31,8 @@ type runner struct {
 	heads      []*kern.Acts  // by compiled.heads
 
 	visits []visit
-	groups []int32 // sequence → its groups of 16 tokens, stride × sequences
+	parts  []float32 // spans of the phase that is on, see visit
+	groups []int32   // sequence → its groups of 16 tokens, stride × sequences
 
 	// The step that is on.
 	batch       *prog.Batch
@@ -70,9 +71,13 @@ func newRunner(m *model, l backend.Limits, c *cache) *runner {
 	for _, h := range plan.heads {
 		r.heads = append(r.heads, plan.headActs(h, l))
 	}
+	parts := 0
 	for _, v := range plan.visits {
-		r.visits = append(r.visits, newVisit(v, l))
+		r.visits = append(r.visits, newVisit(v, l, m.device.threads))
+		_, n := v.bytes(l, m.device.threads)
+		parts = max(parts, n)
 	}
+	r.parts = heapFloats(parts)
 	if c.groups > 1 {
 		r.groups = make([]int32, l.Seqs*groupsOf(l))
 	}

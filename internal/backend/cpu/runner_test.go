@@ -86,7 +86,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("pages of 20 tokens: %v, want a LimitError", err)
 	}
 	bad = smallLimits
-	bad.Pages = 1<<31/bad.PageSize - 1
+	bad.Pages, bad.KVType = 1<<31/bad.PageSize-1, backend.KVF32
 	if kv, _ := loaded.RunnerBytes(bad); kv != 4*m.Prog.KVValues()*int64(bad.Pages)*16 {
 		t.Errorf("RunnerBytes says %d", kv)
 	}

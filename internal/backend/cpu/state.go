@@ -6,12 +6,6 @@ import (
 	"github.com/paddock-go/paddock/internal/prog"
 )
 
-// stateOf is what a state layer keeps of the token in a slot.
-func (l *cacheLayer) stateOf(slot int) []float32 {
-	width := l.valStride / kern.GroupTokens
-	return l.values[slot*width : (slot+1)*width]
-}
-
 // slotOf is where a position of a sequence of this step lies.
 func (r *runner) slotOf(seq, pos int) int {
 	group := r.groupsOfSeq(seq)[pos/kern.GroupTokens]

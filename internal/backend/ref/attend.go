@@ -5,6 +5,7 @@ import (
 
 	"github.com/paddock-go/paddock/internal/num"
 	"github.com/paddock-go/paddock/internal/prog"
+	"github.com/paddock-go/paddock/internal/quant"
 )
 
 // span is how many keys are attended to from a fresh start before the result
@@ -13,7 +14,7 @@ import (
 const span = 512
 
 // ropeAppend normalises and rotates query and key heads, then writes keys and
-// values to the slots.
+// values to the slots, rounded: attention sees them so, those of this step too.
 func (r *runner) ropeAppend(op prog.RopeAppend) {
 	valueDim := r.prog.KV[op.KV].OwnValues()
 	for row, slot := range r.batch.Slots {
@@ -31,10 +32,18 @@ func (r *runner) ropeAppend(op prog.RopeAppend) {
 				q[i] = float32(q[i] * t)
 			}
 		}
-		copy(r.keys[op.KV][int(slot)*len(k):], k)
+		r.store(r.keys[op.KV][int(slot)*len(k):], k, op.KV, op.HeadDim)
 		if op.V != prog.NoBuf {
-			copy(r.values[op.KV][int(slot)*op.KVHeads*valueDim:], r.row(op.V, row))
+			r.store(r.values[op.KV][int(slot)*op.KVHeads*valueDim:], r.row(op.V, row), op.KV, valueDim)
 		}
+	}
+}
+
+// store writes the keys or values of all heads of a token: each head on its own is
+// what the cache's type makes of it.
+func (r *runner) store(dst, src []float32, layer, dim int) {
+	for i := 0; i < len(src); i += dim {
+		quant.RoundKV(r.limits.KVType.Layer(r.prog, layer), dst[i:i+dim], src[i:i+dim])
 	}
 }
 

@@ -102,7 +102,7 @@ func (m *model) WeightBytes() int64 {
 
 // RunnerBytes implements backend.Model.
 func (m *model) RunnerBytes(l backend.Limits) (kv, scratch int64) {
-	return backend.KVBytes(m.prog, l, 4), m.prog.BufferBytes(l.Rows, l.LogitRows)
+	return backend.KVBytes(m.prog, l), m.prog.BufferBytes(l.Rows, l.LogitRows)
 }
 
 // NewRunner implements backend.Model.

@@ -14,8 +14,8 @@ type runner struct {
 	*model
 	limits backend.Limits
 	bufs   [][]float32 // buffer → [rows][width]
-	keys   [][]float32 // KV layer → [slot][head][key dim]
-	values [][]float32 // KV layer → [slot][head][value dim]
+	keys   [][]float32 // KV layer → [slot][head][key dim], rounded to the cache's type
+	values [][]float32 // KV layer → [slot][head][value dim], so too
 	act    quant.Act
 
 	// The step that is running.

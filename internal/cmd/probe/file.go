@@ -123,7 +123,7 @@ func (f *file) engine() (*engine.Engine, error) {
 	}
 	var err error
 	f.eng, err = engine.Open(f.path, engine.Options{
-		MaxContext: maxContext, Metrics: metrics.Off, Limits: sched.Limits{MaxSequences: 1, MaxTokens: rows},
+		MaxContext: maxContext, KVType: engine.KVF32, Metrics: metrics.Off, Limits: sched.Limits{MaxSequences: 1, MaxTokens: rows},
 	})
 	return f.eng, err
 }
@@ -134,7 +134,7 @@ func (f *file) session() (_ *session.Session, err error) {
 		return f.bare, nil
 	}
 	dev := cpu.New(cpu.Options{})
-	f.bare, err = session.Open(f.path, dev, session.Limits{Seqs: 1, Context: maxContext, Rows: rows, Logits: rows}, nil)
+	f.bare, err = session.Open(f.path, dev, session.Limits{Seqs: 1, Context: maxContext, Rows: rows, Logits: rows, KVType: engine.KVF32}, nil)
 	if err != nil {
 		dev.Close()
 		return nil, err

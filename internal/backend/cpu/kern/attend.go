@@ -129,10 +129,10 @@ func AttendScratchBytes(queries, vdim int) int64 {
 // concurrent use with distinct scratch and outputs.
 func (k *Kernels) Attend(sc *AttendScratch, a *AttendArgs) {
 	a.check(sc)
-	if race.Enabled {
-		a.watch()
-	}
 	lo, hi := a.bounds()
+	if race.Enabled {
+		a.watch(lo, hi)
+	}
 	nq := a.Rows * a.Heads
 	clear(sc.all.l[:nq])
 	for s := lo / SpanKeys * SpanKeys; s < hi; s += SpanKeys {
@@ -141,7 +141,12 @@ func (k *Kernels) Attend(sc *AttendScratch, a *AttendArgs) {
 			k.join(sc, q, a.VDim)
 		}
 	}
-	for q := range nq {
+	k.finish(sc, a)
+}
+
+// finish writes the outputs of what is joined.
+func (k *Kernels) finish(sc *AttendScratch, a *AttendArgs) {
+	for q := range a.Rows * a.Heads {
 		out := a.Out[q/a.Heads*a.OutStride+q%a.Heads*a.VDim:][:a.VDim]
 		if sc.all.l[q] == 0 {
 			clear(out)
@@ -177,10 +182,9 @@ func (a *AttendArgs) check(sc *AttendScratch) {
 	}
 }
 
-// watch tells the race detector what Attend reads of the cache and the queries;
-// it writes the outputs where the detector sees it.
-func (a *AttendArgs) watch() {
-	lo, hi := a.bounds()
+// watch tells the race detector what attention to the keys from lo to hi reads of the
+// cache and the queries; outputs are written where the detector sees it.
+func (a *AttendArgs) watch(lo, hi int) {
 	for r := range a.Rows {
 		race.ReadSlice(a.Q[r*a.QStride:][:a.Heads*a.KDim])
 	}
@@ -194,9 +198,11 @@ func (a *AttendArgs) watch() {
 }
 
 // bounds is the range of keys that any query sees.
-func (a *AttendArgs) bounds() (lo, hi int) {
+func (a *AttendArgs) bounds() (lo, hi int) { return bounds(a.Visible[:a.Rows]) }
+
+func bounds(visible []KeyRange) (lo, hi int) {
 	lo = math.MaxInt
-	for _, r := range a.Visible[:a.Rows] {
+	for _, r := range visible {
 		if r.From < r.To {
 			lo, hi = min(lo, int(r.From)), max(hi, int(r.To))
 		}
