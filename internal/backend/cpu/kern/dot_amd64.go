@@ -167,7 +167,7 @@ func dotQ6KAVX512P1R1(a *dotArgs)
 func dotQ4_1AVX2P1R2(a *dotArgs)
 
 //go:noescape
-func dotQ4_1AVX2P2R1(a *dotArgs)
+func dotQ4_1AVX2P4R1(a *dotArgs)
 
 //go:noescape
 func dotQ4_1AVX2P1R1(a *dotArgs)
@@ -191,7 +191,7 @@ func dotQ4_1AVX512P1R1(a *dotArgs)
 func dotQ5_0AVX2P1R2(a *dotArgs)
 
 //go:noescape
-func dotQ5_0AVX2P2R1(a *dotArgs)
+func dotQ5_0AVX2P4R1(a *dotArgs)
 
 //go:noescape
 func dotQ5_0AVX2P1R1(a *dotArgs)
@@ -215,7 +215,7 @@ func dotQ5_0AVX512P1R1(a *dotArgs)
 func dotQ5_1AVX2P1R2(a *dotArgs)
 
 //go:noescape
-func dotQ5_1AVX2P2R1(a *dotArgs)
+func dotQ5_1AVX2P4R1(a *dotArgs)
 
 //go:noescape
 func dotQ5_1AVX2P1R1(a *dotArgs)
@@ -239,7 +239,7 @@ func dotQ5_1AVX512P1R1(a *dotArgs)
 func dotIQ4NLAVX2P1R2(a *dotArgs)
 
 //go:noescape
-func dotIQ4NLAVX2P2R1(a *dotArgs)
+func dotIQ4NLAVX2P4R1(a *dotArgs)
 
 //go:noescape
 func dotIQ4NLAVX2P1R1(a *dotArgs)
@@ -263,7 +263,7 @@ func dotIQ4NLAVX512P1R1(a *dotArgs)
 func dotMXFP4AVX2P1R2(a *dotArgs)
 
 //go:noescape
-func dotMXFP4AVX2P2R1(a *dotArgs)
+func dotMXFP4AVX2P4R1(a *dotArgs)
 
 //go:noescape
 func dotMXFP4AVX2P1R1(a *dotArgs)
@@ -561,27 +561,27 @@ var avx2Tiles = [len(formats)][]tile{
 	},
 	7: {
 		{1, 2, dotQ4_1AVX2P1R2},
-		{2, 1, dotQ4_1AVX2P2R1},
+		{4, 1, dotQ4_1AVX2P4R1},
 		{1, 1, dotQ4_1AVX2P1R1},
 	},
 	8: {
 		{1, 2, dotQ5_0AVX2P1R2},
-		{2, 1, dotQ5_0AVX2P2R1},
+		{4, 1, dotQ5_0AVX2P4R1},
 		{1, 1, dotQ5_0AVX2P1R1},
 	},
 	9: {
 		{1, 2, dotQ5_1AVX2P1R2},
-		{2, 1, dotQ5_1AVX2P2R1},
+		{4, 1, dotQ5_1AVX2P4R1},
 		{1, 1, dotQ5_1AVX2P1R1},
 	},
 	10: {
 		{1, 2, dotIQ4NLAVX2P1R2},
-		{2, 1, dotIQ4NLAVX2P2R1},
+		{4, 1, dotIQ4NLAVX2P4R1},
 		{1, 1, dotIQ4NLAVX2P1R1},
 	},
 	11: {
 		{1, 2, dotMXFP4AVX2P1R2},
-		{2, 1, dotMXFP4AVX2P2R1},
+		{4, 1, dotMXFP4AVX2P4R1},
 		{1, 1, dotMXFP4AVX2P1R1},
 	},
 	12: {
