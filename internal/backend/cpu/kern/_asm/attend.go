@@ -157,7 +157,7 @@ func place(off int, base, index string) string {
 	return s
 }
 
-// half is the values of a register, lanes its number in a block of 16.
+// halves is how many registers hold 16 values, lanes how many values one holds.
 func (a *attender) halves() int { return len(a.offsets()) }
 func (a *attender) lanes() int  { return 16 / a.halves() }
 
