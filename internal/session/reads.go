@@ -1,6 +1,7 @@
 package session
 
 import (
+	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/gguf"
 	"github.com/paddock-go/paddock/internal/model"
 	"github.com/paddock-go/paddock/internal/prog"
@@ -11,6 +12,7 @@ type reads struct {
 	weights int64 // of the matrices that every row is multiplied by, as the file has them
 	experts []expertReads
 	kv      []prog.KVLayer
+	token   []int64 // bytes of a token in each layer's cache
 }
 
 // expertReads is a layer of which a row reads a part.
@@ -19,8 +21,11 @@ type expertReads struct {
 	used, all int
 }
 
-func newReads(f *gguf.File, p *prog.Program) *reads {
+func newReads(f *gguf.File, p *prog.Program, kv backend.KVType) *reads {
 	r := &reads{kv: p.KV}
+	for l := range p.KV {
+		r.token = append(r.token, kv.LayerBytes(p, l))
+	}
 	size := model.WeightBytes(f)
 	for _, op := range p.Ops {
 		switch o := op.(type) {
@@ -44,18 +49,18 @@ func newReads(f *gguf.File, p *prog.Program) *reads {
 }
 
 // step is the bytes for one row of each of so many sequences that have context tokens
-// in a cache of elements of so many bytes.
-func (r *reads) step(seqs, context int, element float64) int64 {
+// in the cache.
+func (r *reads) step(seqs, context int) int64 {
 	n := r.weights
 	for _, x := range r.experts {
 		n += x.bytes * int64(min(seqs*x.used, x.all)) / int64(x.all)
 	}
-	for _, l := range r.kv {
+	for i, l := range r.kv {
 		seen := context
 		if l.Window > 0 {
 			seen = min(seen, l.Window)
 		}
-		n += int64(element * float64(seqs*seen*l.Heads*(l.KeyDim+l.OwnValues())))
+		n += int64(seqs*seen) * r.token[i]
 	}
 	return n
 }
@@ -64,8 +69,5 @@ func (r *reads) step(seqs, context int, element float64) int64 {
 // tokens one longer, each: all weights that rows are multiplied by, once, in the file's
 // format, and the keys and values of every sequence.
 func (s *Session) StepBytes(seqs, context int) int64 {
-	return s.reads.step(seqs, context, kvElement)
+	return s.reads.step(seqs, context)
 }
-
-// kvElement is the size of an element of the KV cache.
-const kvElement = 4

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/gguf"
 	"github.com/paddock-go/paddock/internal/model"
 	"github.com/paddock-go/paddock/internal/model/synth"
@@ -28,7 +29,7 @@ func TestStepBytes(t *testing.T) {
 		{"tiny-qwen3", 1, 0, q8 * float64(dense+head)}, // the embedding is the output too
 	} {
 		s := readsOf(t, c.shape)
-		if got := s.step(c.seqs, c.context, 4); got != int64(c.want) {
+		if got := s.step(c.seqs, c.context); got != int64(c.want) {
 			t.Errorf("%s: %d sequences of %d tokens read %d bytes, want %v", c.shape, c.seqs, c.context, got, c.want)
 		}
 	}
@@ -38,14 +39,14 @@ func TestStepBytes(t *testing.T) {
 // them, once, for many; and for no more of a window's keys than it shows.
 func TestStepBytesExperts(t *testing.T) {
 	s := readsOf(t, "qwen3moe")
-	one, all, many := s.step(1, 0, 4), s.step(6, 0, 4), s.step(60, 0, 4)
+	one, all, many := s.step(1, 0), s.step(6, 0), s.step(60, 0)
 	experts := int64(8*24*3*256*512) / 32 * 34
 	if all-one != experts*20/24 || many != all {
 		t.Errorf("1, 6 and 60 rows with 4 of 24 experts each read %d, %d and %d bytes; all experts have %d", one, all, many, experts)
 	}
 	s = readsOf(t, "gptoss")
-	perToken := s.step(1, 1, 4) - s.step(1, 0, 4)
-	if got, want := s.step(1, 1000, 4)-s.step(1, 0, 4), perToken/2*(1000+128); got != want {
+	perToken := s.step(1, 1) - s.step(1, 0)
+	if got, want := s.step(1, 1000)-s.step(1, 0), perToken/2*(1000+128); got != want {
 		t.Errorf("with a window of 128 in half of the layers, 1000 tokens are %d bytes, want %d", got, want)
 	}
 }
@@ -64,5 +65,5 @@ func readsOf(t *testing.T, shape string) *reads {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newReads(f, m.Program)
+	return newReads(f, m.Program, backend.KVF32)
 }

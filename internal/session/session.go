@@ -85,7 +85,7 @@ func OpenFile(f *gguf.File, device backend.Device, l Limits, progress func(done,
 	}
 	s := &Session{limits: l, pages: (l.Context + pageSize - 1) / pageSize, vocab: m.Program.Vocab, width: m.Program.OutWidth()}
 	s.embeds, s.atomic = m.Program.Embeds(), m.Program.Atomic
-	s.reads = newReads(f, m.Program)
+	s.reads = newReads(f, m.Program, l.KVType)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/backend/cpu"
 )
 
@@ -16,7 +17,8 @@ type config struct {
 	model    string
 	threads  int
 	level    string
-	kv       string
+	kv       string // "": the default
+	kvType   backend.KVType
 	prompt   int
 	generate int
 	depths   []int
@@ -63,6 +65,7 @@ func parseFlags(args []string) (*config, error) {
 	f.StringVar(&c.out, "o", "", "with -synth: keep the file here")
 	f.IntVar(&c.threads, "threads", 0, "CPU workers (0: all cores)")
 	f.StringVar(&c.level, "level", "", "instructions to use: portable, avx2, avx512vnni, … (none: the best; a wrong one lists those of this machine)")
+	f.StringVar(&c.kv, "kv", "", "element type of the KV cache: f32, f16, bf16 or q8_0 (none: each side's own default)")
 	f.IntVar(&c.prompt, "p", 512, "tokens of the prompt test (0: none)")
 	f.IntVar(&c.generate, "n", 128, "tokens of the generation tests (0: none)")
 	depths := f.String("depth", "0", "context lengths before the tests, comma separated")
@@ -114,6 +117,11 @@ func parseFlags(args []string) (*config, error) {
 	}
 	if min(c.clients, c.serveIn, c.serveOut, c.prefix, c.warmTimes) < 1 {
 		return nil, errors.New("-clients, -serve-in, -serve-out, -prefix and -warm-times must be at least 1")
+	}
+	if c.kv != "" {
+		if err := c.kvType.UnmarshalText([]byte(c.kv)); err != nil {
+			return nil, fmt.Errorf("-kv: %w", err)
+		}
 	}
 	var err error
 	if c.depths, err = numbers("depth", *depths, 0); err != nil {

@@ -51,7 +51,7 @@ func measure(c *config, report func(row) error) error {
 	for _, t := range tasks {
 		seqs, context = max(seqs, t.batch), max(context, t.context())
 	}
-	s, err := session.Open(c.model, dev, session.Limits{Seqs: seqs, Context: context, Rows: max(chunk, seqs), Logits: seqs}, nil)
+	s, err := session.Open(c.model, dev, session.Limits{Seqs: seqs, Context: context, Rows: max(chunk, seqs), Logits: seqs, KVType: c.kvType}, nil)
 	if err != nil {
 		return err
 	}

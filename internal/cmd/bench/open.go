@@ -23,7 +23,7 @@ func measureOpen(ctx context.Context, c *config, report func(any) error) (err er
 	}
 	dev := cpu.New(cpu.Options{Threads: c.threads, Level: level})
 	e, err := engine.Open(c.model, engine.Options{
-		Devices: []engine.Device{dev}, Threads: c.threads, MaxContext: openContext, KVPages: openContext / 16, Metrics: metrics.NewRecorder(metrics.RecorderOptions{NoMetrics: true}),
+		Devices: []engine.Device{dev}, Threads: c.threads, MaxContext: openContext, KVPages: openContext / 16, KVType: c.kvType, Metrics: metrics.NewRecorder(metrics.RecorderOptions{NoMetrics: true}),
 	})
 	if err != nil {
 		return err

@@ -136,7 +136,7 @@ func TestMeasureRows(t *testing.T) {
 		}
 		return list
 	}
-	tests := []string{"-p", "16", "-n", "4", "-depth", "0,20", "-batch", "1,3"}
+	tests := []string{"-kv", "f32", "-p", "16", "-n", "4", "-depth", "0,20", "-batch", "1,3"}
 	best, portable := rows(tests...), rows(append(tests, "-level", "portable")...)
 	if len(best) != 6 || len(portable) != 6 {
 		t.Fatalf("%d and %d rows, want 6", len(best), len(portable))

@@ -98,6 +98,9 @@ func (c *config) ours() (side, error) {
 func benchSide(name string, program []string, c *config) side {
 	return side{name: name, parse: parseBench, command: func(t task) []string {
 		command := slices.Concat(program, []string{"-model", c.model, "-threads", strconv.Itoa(c.workers()), "-r", strconv.Itoa(c.repeat), "-json"})
+		if c.kv != "" {
+			command = append(command, "-kv", c.kv)
+		}
 		switch t.kind {
 		case opening:
 			command = append(command, "-open")
