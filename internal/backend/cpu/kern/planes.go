@@ -29,6 +29,8 @@ type planes struct {
 	levels *[16]int8 // what the bits mean, or nil: themselves
 	offset int8      // less this
 	factor float32   // of d: a power of two, so that the f16 stays the file's
+
+	codes [256]byte // value → its bits
 }
 
 func (p *planes) header() int {
@@ -63,7 +65,13 @@ func newPlanes(t quant.Type, index, sub int, high bool, levels *[16]int8, offset
 	if !ok || f.Layout == nil || f.BlockElems != 256 {
 		panic(fmt.Sprintf("kern: %v is no format of 256 values that can be taken apart", t))
 	}
-	p := &planes{*f.Layout, sub, high, levels, offset, factor}
+	p := &planes{layout: *f.Layout, sub: sub, high: high, levels: levels, offset: offset, factor: factor}
+	for v := range p.codes {
+		p.codes[v] = byte(int8(v) + offset)
+		if levels != nil {
+			p.codes[v] = codeOf(levels, int8(v))
+		}
+	}
 	take := func(a *dotArgs, b, lane int) quant.Taken {
 		return p.get(a.panel(p.bytes())[b*p.bytes():], lane)
 	}
@@ -127,18 +135,52 @@ func (p *planes) put(dst []byte, lane int, blk *quant.Taken) {
 			dst[scale], dst[least] = s, m
 		}
 	}
-	bits := uint(p.sub / 8)
-	for k, q := range blk.Q {
-		v := byte(q + p.offset)
-		if p.levels != nil {
-			v = codeOf(p.levels, q)
+	for c := range 4 {
+		chunk, q := dst[p.header()+c*p.chunk():], (*[64]int8)(blk.Q[64*c:])
+		if p.sub == 32 {
+			p.put32(chunk, 4*lane, q)
+		} else {
+			p.put16(chunk, 4*lane, q)
 		}
-		at, shift := p.lowAt(k, lane)
-		dst[at] |= v & (1<<bits - 1) << shift
-		if p.high {
-			at, shift = p.highAt(k, lane)
-			dst[at] |= v >> bits << shift
+	}
+}
+
+// put32 writes a lane's values of a chunk of two sub-blocks: what lowAt and highAt
+// say of each, a byte at a time.
+func (p *planes) put32(chunk []byte, at int, q *[64]int8) {
+	low, high := chunk[p.low():], [2][4]byte{}
+	for g := range 8 {
+		for i := range 4 {
+			v, w := p.codes[byte(q[4*g+i])], p.codes[byte(q[32+4*g+i])]
+			low[64*g+at+i] = v&15 | w<<4
+			high[0][i] |= v >> 4 << g
+			high[1][i] |= w >> 4 << g
 		}
+	}
+	if p.high {
+		copy(chunk[p.top()+at:], high[0][:])
+		copy(chunk[p.top()+64+at:], high[1][:])
+	}
+}
+
+// put16 is the same for four sub-blocks.
+func (p *planes) put16(chunk []byte, at int, q *[64]int8) {
+	low, high := chunk[p.low():], [2][4]byte{}
+	for g := range 4 {
+		for i := range 4 {
+			var l, h byte
+			for s := range 4 {
+				v := p.codes[byte(q[16*s+4*g+i])]
+				l |= v & 3 << (2 * s)
+				h |= v >> 2 & 1 << s
+			}
+			low[64*g+at+i] = l
+			high[g/2][i] |= h << (4 * (g % 2))
+		}
+	}
+	if p.high {
+		copy(chunk[p.top()+at:], high[0][:])
+		copy(chunk[p.top()+64+at:], high[1][:])
 	}
 }
 
