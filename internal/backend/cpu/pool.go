@@ -71,6 +71,8 @@ type pool struct {
 	wake    []chan struct{}
 	exited  sync.WaitGroup
 	fault   atomic.Pointer[error]
+	crew    crew         // of the caller
+	lost    atomic.Int64 // nanoseconds that workers of this step waited for one that did not run
 
 	_     [lineBytes]byte
 	state atomic.Uint64
@@ -94,7 +96,7 @@ func taking(s uint64, workers int) int {
 }
 
 func newPool(phases []phase, workers []*worker) *pool {
-	p := &pool{phases: phases, workers: workers}
+	p := &pool{phases: phases, workers: workers, crew: newCrew(len(workers) - 1)}
 	for _, w := range workers[1:] {
 		wake := make(chan struct{}, 1)
 		p.wake = append(p.wake, wake)
@@ -122,10 +124,10 @@ func (p *pool) step() error {
 	if err := p.fault.Load(); err != nil {
 		return *err
 	}
-	w := p.workers[0]
+	w, start := p.workers[0], time.Now()
 	p.begin(w)
 	if p.state.Load()>>phaseAt != 0 {
-		for _, wake := range p.wake {
+		for _, wake := range p.wake[:p.crew.woken] {
 			select {
 			case wake <- struct{}{}:
 			default: // it has not yet slept since the last step
@@ -133,6 +135,7 @@ func (p *pool) step() error {
 		}
 		p.walk(w)
 	}
+	p.crew.stepped(time.Since(start), time.Duration(p.lost.Swap(0))/time.Duration(max(1, p.crew.woken))) // all the others wait for one
 	if err := p.fault.Load(); err != nil {
 		return *err
 	}
@@ -215,9 +218,13 @@ func (p *pool) work(w *worker) uint64 {
 // wait returns when another phase is on, or none.
 func (p *pool) wait(number uint64) {
 	var start time.Time
+	napped := false
 	for spins := 0; ; spins++ {
 		for range 32 {
 			if p.state.Load()>>phaseAt != number {
+				if napped {
+					p.lost.Add(int64(time.Since(start)))
+				}
 				return
 			}
 			pause()
@@ -229,6 +236,7 @@ func (p *pool) wait(number uint64) {
 		switch waited := time.Since(start); {
 		case waited > lostTime:
 			nap(napTime)
+			napped = true
 		case waited > spinTime:
 			runtime.Gosched()
 		}
