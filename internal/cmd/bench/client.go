@@ -22,7 +22,8 @@ type client struct {
 
 // newClient finds the name of the model that the server has.
 func newClient(ctx context.Context, url string, connections int) (*client, error) {
-	c := &client{url: strings.TrimSuffix(url, "/"), http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections}}}
+	// A connection for each request: some servers close one that waits for its next, in the very moment at which that comes.
+	c := &client{url: strings.TrimSuffix(url, "/"), http: &http.Client{Transport: &http.Transport{DisableKeepAlives: true, MaxConnsPerHost: connections}}}
 	body, err := c.get(ctx, "/v1/models")
 	if err != nil {
 		return nil, err
