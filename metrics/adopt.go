@@ -113,6 +113,9 @@ func checkSeries(f *dto.MetricFamily) error {
 				return fmt.Errorf("a series has the label %s twice, or has no right to it", l.GetName())
 			}
 		}
+		if q, twice := twiceQuantile(m.Summary); twice {
+			return fmt.Errorf("a series has the quantile %v twice", q)
+		}
 		key = appendSeries(key[:0], m.Label)
 		if seen[string(key)] {
 			return errors.New("a series is there twice")
@@ -120,6 +123,18 @@ func checkSeries(f *dto.MetricFamily) error {
 		seen[string(key)] = true
 	}
 	return nil
+}
+
+// twiceQuantile finds a quantile of a summary (nil has none) that is there twice: its samples would be one series.
+func twiceQuantile(s *dto.Summary) (float64, bool) {
+	for i, q := range s.GetQuantile() {
+		for _, before := range s.GetQuantile()[:i] { // a handful
+			if a, b := before.GetQuantile(), q.GetQuantile(); a == b || a != a && b != b {
+				return b, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // claimNames takes the names of a family's samples, unless one of them is taken.

@@ -132,6 +132,30 @@ func TestPagesStayValidWithAnyFamilies(t *testing.T) {
 	})
 }
 
+// TestTwiceQuantile: a caller's summary with a quantile twice, which would be one
+// series twice, is left out; the rest of the page is there.
+func TestTwiceQuantile(t *testing.T) {
+	r, _ := busyRecorder(t, RecorderOptions{})
+	for _, c := range []struct {
+		quantiles []float64
+		there     bool
+	}{{[]float64{0.5, 1}, true}, {[]float64{1, 0.5, 1}, false}, {[]float64{math.NaN(), math.NaN()}, false}, {[]float64{0, math.Copysign(0, -1)}, false}} {
+		m := &dto.Metric{Summary: &dto.Summary{SampleCount: new(uint64(3)), SampleSum: new(1.0)}}
+		for _, q := range c.quantiles {
+			m.Summary.Quantile = append(m.Summary.Quantile, &dto.Quantile{Quantile: new(q), Value: new(2.0)})
+		}
+		f := &dto.MetricFamily{Name: new("theirs"), Type: dto.MetricType_SUMMARY.Enum(), Metric: []*dto.Metric{m}}
+		h := HandlerFor(HandlerOptions{Recorder: r, Auth: AuthOff, Gatherers: []prometheus.Gatherer{
+			prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return []*dto.MetricFamily{f}, nil })}})
+		for _, accept := range []string{"*/*", "application/openmetrics-text;version=1.0.0"} {
+			page := string(fetch(t, h, accept))
+			if got := strings.Contains(page, "theirs_count"); got != c.there || !strings.Contains(page, "paddock_num_requests_running") {
+				t.Errorf("%s: quantiles %v: the family is there: %v, want %v", accept, c.quantiles, got, c.there)
+			}
+		}
+	}
+}
+
 // lenient is parse for pages whose families aren't ours alone.
 func lenient(page string) series {
 	s := series{}
