@@ -23,7 +23,7 @@ type KVType = backend.KVType
 // KVQ8_0 little more than a quarter, and attention over long contexts takes as much
 // less time as it reads less.
 const (
-	KVF16  = backend.KVF16  // 11 bits of precision; beyond 65504 a key or value is infinite, which ends its request with an error
+	KVF16  = backend.KVF16  // 11 bits of precision; beyond 65504 a key or value is infinite: its request ends with an error where that makes a logit no number
 	KVF32  = backend.KVF32  // as computed
 	KVBF16 = backend.KVBF16 // 8 bits of precision, the range of float32
 	KVQ8_0 = backend.KVQ8_0 // 8 bits a value and a scale for each 32 values of a head

@@ -17,7 +17,7 @@ type KVType uint8
 // The element types. KVF16 and KVBF16 take half of the memory of KVF32, KVQ8_0 a little
 // more than a quarter.
 const (
-	KVF16  KVType = iota // 11 bits of precision; beyond 65504 a key or value is infinite, which ends its request with an error
+	KVF16  KVType = iota // 11 bits of precision; beyond 65504 a key or value is infinite: its request ends with an error where that makes a logit no number
 	KVF32                // as computed
 	KVBF16               // 8 bits of precision, the range of float32
 	KVQ8_0               // 8 bits a value and a scale for each 32 values of a head

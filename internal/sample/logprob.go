@@ -41,14 +41,11 @@ func logprobs(logits []float32, token int32, top []Alternative, low, high float6
 		if lp != float32(float64(x)-high) {
 			return 0, false
 		}
-		if filled == len(top) && lp <= top[filled-1].Logprob {
-			continue
-		}
 		if filled < len(top) {
 			filled++
 		}
 		at := filled - 1
-		for at > 0 && top[at-1].Logprob < lp {
+		for at > 0 && logits[top[at-1].Token] < x { // not their float32 logs, of which two may be equal
 			top[at] = top[at-1]
 			at--
 		}

@@ -199,7 +199,9 @@ func (c *compiled) newWorker() *worker {
 	if c.inKeys {
 		attend.ReserveInKeys()
 	}
-	return &worker{row: make([]float32, c.maxRow), attend: attend}
+	w := &worker{row: make([]float32, c.maxRow), attend: attend}
+	c.model.device.kern.Reserve(&w.linear)
+	return w
 }
 
 // bytes is the memory of a runner beside its cache.

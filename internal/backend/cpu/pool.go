@@ -15,8 +15,8 @@ import (
 // its processor between looks.
 const spinTime = 20 * time.Microsecond
 
-// No item takes lostTime: a worker that has waited so long waits for one whose
-// processor was taken away, by another program. It sleeps, not in the runtime but
+// Hardly an item takes lostTime: a worker that has waited so long waits, nearly
+// always, for one whose processor was taken away, by another program. It sleeps, not in the runtime but
 // in the system, which then has a processor free to run the other on.
 const (
 	lostTime = 150 * time.Microsecond

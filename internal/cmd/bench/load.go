@@ -48,9 +48,12 @@ const (
 // request as soon as the last has ended, once with two processors of Go's beyond
 // the machine's, as examples/server has them, and once with as many.
 func measureLoad(ctx context.Context, c *config, report func(any) error) error {
+	if c.level != "" {
+		return errors.New("-load goes by the best level of the machine: leave -level out")
+	}
 	rec := metrics.NewRecorder(metrics.RecorderOptions{ServiceInstanceID: "bench"})
 	e, err := engine.Open(c.model, engine.Options{
-		Name: "bench", Threads: c.threads, MaxContext: c.prompt + c.generate, Metrics: rec,
+		Name: "bench", Threads: c.threads, MaxContext: c.prompt + c.generate, Metrics: rec, KVType: c.kvType,
 		Limits: sched.Limits{MaxSequences: c.load},
 	})
 	if err != nil {

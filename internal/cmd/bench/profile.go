@@ -92,10 +92,14 @@ func measureRates(threads int, weights int64) rates {
 // measureProfile shows where the time of a decode step and of prefill chunks goes.
 func measureProfile(c *config, report func(any) error) error {
 	var p cpu.Profile
-	dev := cpu.New(cpu.Options{Threads: c.threads, Profile: &p})
+	level, err := findLevel(c.level)
+	if err != nil {
+		return err
+	}
+	dev := cpu.New(cpu.Options{Threads: c.threads, Level: level, Profile: &p})
 	defer dev.Close()
 	depth := slices.Max(c.depths)
-	s, err := session.Open(c.model, dev, session.Limits{Seqs: 1, Context: depth + chunk + c.generate, Rows: chunk, Logits: 1}, nil)
+	s, err := session.Open(c.model, dev, session.Limits{Seqs: 1, Context: depth + chunk + c.generate, Rows: chunk, Logits: 1, KVType: c.kvType}, nil)
 	if err != nil {
 		return err
 	}

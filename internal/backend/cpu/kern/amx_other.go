@@ -8,6 +8,8 @@ type amxUnit struct{}
 // amxScratch is memory for it.
 type amxScratch struct{}
 
+func newAMXScratch() *amxScratch { return nil }
+
 func (*amxUnit) sweep(sc *LinearScratch, _ *Matrix, _ *Acts, _ *dotArgs, _, _, panel0, _ int) int {
 	sc.amx = nil
 	return panel0

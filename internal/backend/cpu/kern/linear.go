@@ -69,7 +69,15 @@ const tailRows = 8
 type LinearScratch struct {
 	args dotArgs
 	tail [tailRows * Lanes]float32
-	amx  *amxScratch // made when tiles are first used
+	amx  *amxScratch // made when tiles are first used, or reserved
+}
+
+// Reserve makes what products on these kernels' tiles need, some 35 KiB where there
+// are tiles, so that none of them allocates. One goroutine uses sc at a time.
+func (k *Kernels) Reserve(sc *LinearScratch) {
+	if k.amx != nil && sc.amx == nil {
+		sc.amx = newAMXScratch()
+	}
 }
 
 // Linear computes rows row0…row1 of x times panels panel0…panel1 of m:
