@@ -25,6 +25,7 @@ type stages struct {
 	fail         string // "plan", "load", "runner", "" for none
 	loads        int
 	models, runs int // open ones
+	givenUp      int // models that were told not to write their panels, while open
 }
 
 var errStage = errors.New("the fault that the test put in")
@@ -53,6 +54,12 @@ type stagedModel struct {
 	backend.Model
 	s *stages
 }
+
+func (m stagedModel) MappedBytes() int64 { return 0 }
+
+func (m stagedModel) PanelCache() (choice, why string) { return "", "" }
+
+func (m stagedModel) GiveUpPanels() { m.s.givenUp += m.s.models }
 
 func (m stagedModel) Close() error {
 	m.s.models--
@@ -265,9 +272,12 @@ func TestOpenFreesAfterFaults(t *testing.T) {
 	for _, stage := range []string{"plan", "load", "runner", "recorder", "text", ""} {
 		d := &stages{fail: stage}
 		o := have(1<<40, d, Options{KVPages: 80, Name: "one"})
-		at := files
+		at, givenUp := files, 0
 		switch stage {
+		case "runner":
+			givenUp = 1
 		case "recorder": // the last stage: its name is taken
+			givenUp = 1
 			m, err := o.Metrics.OpenModel("one", []metrics.Operation{metrics.Chat}, noSource{})
 			if err != nil {
 				t.Fatal(err)
@@ -294,6 +304,9 @@ func TestOpenFreesAfterFaults(t *testing.T) {
 		}
 		if d.models != 0 || d.runs != 0 {
 			t.Errorf("%s: %d models and %d runners are still open", stage, d.models, d.runs)
+		}
+		if d.givenUp != givenUp {
+			t.Errorf("%s: %d models were told to give up their panels, want %d", stage, d.givenUp, givenUp)
 		}
 	}
 }

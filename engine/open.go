@@ -172,6 +172,11 @@ func open(f *gguf.File, file string, o Options, from origin, read func() (*text,
 		return nil, err
 	}
 	e.release = append(e.release, loaded.Close)
+	defer func() {
+		if c, ok := loaded.(backend.PanelCached); ok && err != nil {
+			c.GiveUpPanels() // who is told of an error need not wait for them
+		}
+	}()
 	e.card.addCache(loaded)
 	return e.start(o, loaded, r, newEstimator(m.Program, model.WeightBytes(f), o.KVType))
 }

@@ -80,10 +80,12 @@ type Options struct {
 
 	// PanelCache is a folder where the CPU keeps weights as it lays them out, one file
 	// for each GGUF file's path, as large as MemoryCard.Weights and written while the
-	// model serves already; Close waits for it. The next Open of the unchanged file maps
-	// it: nothing is packed, and processes share its pages. What is in the folder is
-	// checked, ignored with a line in the log where it doesn't fit, and replaced; nothing
-	// else in it is deleted. It must be as trusted as the model files. "": none. It is
+	// model serves already. Close waits for it, 5 s at most: what is not written then is
+	// removed, with a line in the log, and the next Open writes it again. The next Open of
+	// the unchanged file maps it: nothing is packed, and processes share its pages. A copy is another file, whatever its times, and so is one whose mode or owner
+	// was changed. What is in the folder is checked, ignored with a line in the log where
+	// it doesn't fit, and replaced; nothing else in it is deleted but .panels-*.tmp, which
+	// a process has left that was killed. It must be as trusted as the model files. "": none. It is
 	// for Linux, and for files that are opened by their path.
 	PanelCache string
 

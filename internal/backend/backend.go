@@ -105,6 +105,9 @@ type PanelCached interface {
 	MappedBytes() int64
 	// PanelCache says what became of the file, and why; "" where none was asked for.
 	PanelCache() (choice, why string)
+	// GiveUpPanels stops the writing of the file and removes what there is of it:
+	// Close, which waits a while for that, then has nothing to wait for.
+	GiveUpPanels()
 }
 
 // Runner executes batches over its own KV cache. One goroutine uses it at a

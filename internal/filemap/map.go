@@ -44,17 +44,27 @@ func Open(path string) (*Map, error) {
 	}
 	m := &Map{data: data, mapped: mapped}
 	if whole, err := filepath.Abs(path); err == nil {
-		m.stamp = Stamp{whole, st.Size(), st.ModTime().UnixNano()}
+		m.stamp = stampOf(whole, st)
 	}
 	return m, nil
 }
 
 // Stamp tells a file of the system from others, and from itself before it was
-// changed, as far as that can be told without reading it.
+// changed, as far as that can be told without reading it. Times are nanoseconds
+// since 1970.
 type Stamp struct {
 	Path     string // absolute
 	Size     int64
-	Modified int64 // nanoseconds since 1970
+	Modified int64
+	// On Linux also what no program can set as it likes: a copy with the times of
+	// what it replaces (cp -p) differs in these. 0 elsewhere.
+	Inode   uint64
+	Changed int64 // of the bytes, or of the owner, the mode, the names or the time above
+}
+
+func stampOf(path string, st fs.FileInfo) Stamp {
+	inode, changed := inodeOf(st)
+	return Stamp{path, st.Size(), st.ModTime().UnixNano(), inode, changed}
 }
 
 // Stamp returns the file's stamp as it was at Open, and whether it has one and it
@@ -64,7 +74,7 @@ func (m *Map) Stamp() (Stamp, bool) {
 		return m.stamp, false
 	}
 	st, err := os.Stat(m.stamp.Path)
-	return m.stamp, err == nil && st.Size() == m.stamp.Size && st.ModTime().UnixNano() == m.stamp.Modified
+	return m.stamp, err == nil && stampOf(m.stamp.Path, st) == m.stamp
 }
 
 // OpenFS reads the named file of fsys into memory.

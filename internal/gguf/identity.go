@@ -7,8 +7,8 @@ import (
 )
 
 // Identity tells what file it is without reading its tensors: the path of the first
-// part, and a hash over each part's size and time of change, the header and where
-// all tensors lie. False for what is no file of the system, for a folder, and where
+// part, and a hash over each part's size, times and inode, the header and where all
+// tensors lie. False for what is no file of the system, for a folder, and where
 // a part has changed since Open. Safe for concurrent use.
 func (f *File) Identity() (path string, sum [sha256.Size]byte, ok bool) {
 	if f.source != nil {
@@ -23,7 +23,7 @@ func (f *File) Identity() (path string, sum [sha256.Size]byte, ok bool) {
 		if i == 0 {
 			path = stamp.Path
 		}
-		_ = binary.Write(h, binary.LittleEndian, [2]int64{stamp.Size, stamp.Modified})
+		_ = binary.Write(h, binary.LittleEndian, [4]int64{stamp.Size, stamp.Modified, stamp.Changed, int64(stamp.Inode)})
 	}
 	h.Write(f.meta)
 	for _, t := range f.Tensors { // also those of later parts, whose headers are not in meta

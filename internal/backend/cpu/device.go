@@ -33,7 +33,9 @@ type Options struct {
 	Profile *Profile
 	// PanelCache is a folder in which the panels of GGUF files are kept, one file for
 	// each model's path, as large as its weights in memory; "": none. A model whose
-	// panels are there is mapped and not packed. Only Linux has it. Who can write there
+	// panels are there is mapped and not packed; else they are written while it is used,
+	// and given up if the model is closed and 5 s more were too few. Files .panels-*.tmp
+	// of writers that were killed are removed. Only Linux has it. Who can write there
 	// decides what a model computes, as who can write the model file does.
 	PanelCache string
 	// Logger is told when a cache is not used, or can't be written; nil: nobody.

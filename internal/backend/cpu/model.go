@@ -1,8 +1,8 @@
 package cpu
 
 import (
+	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"github.com/paddock-go/paddock/internal/backend"
@@ -21,7 +21,7 @@ type model struct {
 	runners atomic.Int64 // open ones
 
 	cached  cached
-	keeping sync.WaitGroup // a cache is being written
+	keeping keeper // writes the cache
 }
 
 // keep writes the panels to their cache while the model is in use already. A failure
@@ -33,12 +33,15 @@ func (m *model) keep(c *panelCache, src backend.Source) {
 		m.cached = cacheUnfit
 		return
 	}
-	m.keeping.Go(func() {
-		if err := c.write(m.memory.bytes); err != nil {
+	m.keeping.start(func(ctx context.Context) {
+		if err := c.write(ctx, m.memory.bytes); err != nil {
 			c.log.Warn("the panel cache is not written", "file", c.path, "why", err)
 		}
 	})
 }
+
+// GiveUpPanels implements backend.PanelCached.
+func (m *model) GiveUpPanels() { m.keeping.giveUp() }
 
 // MappedBytes implements backend.PanelCached.
 func (m *model) MappedBytes() int64 {
@@ -84,12 +87,12 @@ func (m *model) NewRunner(l backend.Limits) (backend.Runner, error) {
 }
 
 // Close implements backend.Model. Closing under a runner is the caller's
-// mistake and is refused: the runner would read memory that is gone. It waits for
-// the panel cache that is being written.
+// mistake and is refused: the runner would read memory that is gone. It waits
+// keepWait for the panel cache that is being written, and then gives that up.
 func (m *model) Close() error {
 	if n := m.runners.Load(); n > 0 {
 		return fmt.Errorf("cpu: the model still has %d open runners; close them first", n)
 	}
-	m.keeping.Wait()
+	m.keeping.finish(keepWait)
 	return m.memory.close()
 }

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -11,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/backend/cpu/kern"
@@ -32,6 +32,7 @@ type panelCache struct {
 	key  [sha256.Size]byte // that, and the layout of all panels
 	size int64             // of the panels
 	log  *slog.Logger
+	last func(dir string) error // makes a new name in a folder last
 }
 
 const (
@@ -39,7 +40,7 @@ const (
 	panelsAt   = 2 << 20 // the size of a large page, so that panels can lie in such
 	panelChunk = 8 << 20
 	panelHead  = len(panelMagic) + sha256.Size + 16
-	panelTemp  = ".panels-*.tmp"
+	panelSync  = 16 // chunks, after which they are brought to the disk: no wait for that is long
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -61,7 +62,7 @@ func newPanelCache(dir string, p *prog.Program, src backend.Source, formats []*k
 	if !ok {
 		return nil, "it is for GGUF files that are opened by their path, and do not change meanwhile"
 	}
-	c := &panelCache{from: sum, size: size, log: log}
+	c := &panelCache{from: sum, size: size, log: log, last: syncFolder}
 	if panelHead+4*c.chunks()+4 > panelsAt {
 		return nil, "the model is too large"
 	}
@@ -129,7 +130,7 @@ func (c *panelCache) parse(b []byte) ([]uint32, error) {
 // open maps the file if it holds what is wanted. What is wrong with it otherwise is
 // an error; fs.ErrNotExist where there is none.
 func (c *panelCache) open(workers int, progress func(done, total int64)) (_ *memory, err error) {
-	f, err := os.Open(c.path)
+	f, err := openPanels(c.path)
 	if err != nil {
 		return nil, err
 	}
@@ -176,42 +177,65 @@ func (c *panelCache) check(panels []byte, sums []uint32, workers int) error {
 }
 
 // write makes the file: beside its place, whole and on the disk before it takes it.
-func (c *panelCache) write(panels []byte) (err error) {
+// Panels are read until it returns, which it does within some chunks of ctx's end.
+func (c *panelCache) write(ctx context.Context, panels []byte) (err error) {
 	dir := filepath.Dir(c.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	sweep(dir)
-	f, err := os.CreateTemp(dir, panelTemp)
+	f, err := os.CreateTemp(dir, tempPattern())
 	if err != nil {
 		return err
 	}
+	open, temporary := true, true
 	defer func() {
-		if err != nil {
-			err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+		if open {
+			err = errors.Join(err, f.Close())
+		}
+		if temporary {
+			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
+	if err := c.fill(ctx, f, panels); err != nil {
+		return err
+	}
+	open = false
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), c.path); err != nil {
+		return err
+	}
+	temporary = false
+	if err := c.last(dir); err != nil { // the next Open finds it all the same
+		c.log.Warn("the panel cache is written, and may be lost if the machine fails", "file", c.path, "why", err)
+	}
+	return nil
+}
+
+// fill writes all bytes of the file and brings them to the disk.
+func (c *panelCache) fill(ctx context.Context, f *os.File, panels []byte) error {
 	sums := make([]uint32, c.chunks())
 	for i := range sums {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		part := c.chunk(panels, i)
 		sums[i] = crc32.Checksum(part, castagnoli)
 		if _, err := f.WriteAt(part, panelsAt+int64(i)*panelChunk); err != nil {
 			return err
 		}
+		if i%panelSync == panelSync-1 {
+			if err := f.Sync(); err != nil {
+				return err
+			}
+		}
 	}
 	if _, err := f.WriteAt(c.header(sums), 0); err != nil {
 		return err
 	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	if err := os.Rename(f.Name(), c.path); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return syncFolder(dir)
+	return f.Sync()
 }
 
 // syncFolder makes a new name in a folder last.
@@ -221,14 +245,4 @@ func syncFolder(dir string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
-}
-
-// sweep removes what writers have left that were killed a day ago or more.
-func sweep(dir string) {
-	old, _ := filepath.Glob(filepath.Join(dir, panelTemp)) // an error is one of the pattern
-	for _, name := range old {
-		if st, err := os.Lstat(name); err == nil && st.Mode().IsRegular() && time.Since(st.ModTime()) > 24*time.Hour {
-			_ = os.Remove(name) // another may have been quicker
-		}
-	}
 }
