@@ -16,6 +16,18 @@ func eachLevel(t *testing.T, f func(t *testing.T, k *Kernels)) {
 	}
 }
 
+// formatsNow is every format, or with -short every fourth: the race detector and
+// builds without assembly need no more of what is long.
+func formatsNow() []quant.Format {
+	var some []quant.Format
+	for i, f := range quant.Formats() {
+		if !testing.Short() || i%4 == 0 {
+			some = append(some, f)
+		}
+	}
+	return some
+}
+
 // sameBits tells whether a and b are one value to the bit; all NaN are one.
 func sameBits(a, b float32) bool {
 	return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b
@@ -190,7 +202,7 @@ func (p *product) check(t *testing.T, k *Kernels, what string) {
 }
 
 func TestLinearAgainstQuant(t *testing.T) {
-	for _, f := range quant.Formats() {
+	for _, f := range formatsNow() {
 		t.Run(f.Name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(f.Type), 7))
 			for _, fill := range fillers {
@@ -212,7 +224,7 @@ func TestLinearAgainstQuant(t *testing.T) {
 // Any rectangle of rows and panels gives the bits of the whole.
 func TestLinearInParts(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
-	for _, f := range quant.Formats() {
+	for _, f := range formatsNow() {
 		p := newProduct(r, f, fillers[0], 16*9+5, 256, 11)
 		m := p.matrix()
 		eachLevel(t, func(t *testing.T, k *Kernels) {

@@ -12,7 +12,7 @@ import (
 // but its own.
 func TestStripes(t *testing.T) {
 	r := rand.New(rand.NewPCG(18, 19))
-	for _, f := range quant.Formats() {
+	for _, f := range formatsNow() {
 		p := newProduct(r, f, fillers[0], 16*13+5, 256, 6)
 		m := p.matrix()
 		eachLevel(t, func(t *testing.T, k *Kernels) {

@@ -38,7 +38,7 @@ func (p *product) part(rows, n int) *product {
 func TestEveryTile(t *testing.T) {
 	for _, l := range Supported() {
 		k, shapes, ran := New(l), map[string]bool{}, 0
-		for _, f := range quant.Formats() {
+		for _, f := range formatsNow() {
 			pf, _ := Lookup(f.Type)
 			for _, tl := range k.linear[pf.index] {
 				shapes[fmt.Sprintf("%d×%d", tl.panels, tl.rows)] = true
@@ -85,7 +85,7 @@ func stripe(t *testing.T, k *Kernels, p *product, what string) {
 // what panels and tiles hold, over one block, two and an odd number.
 func TestAwkwardSizes(t *testing.T) {
 	sizes := []int{1, 15, 17, 31, 33}
-	for _, f := range quant.Formats() {
+	for _, f := range formatsNow() {
 		r := rand.New(rand.NewPCG(uint64(f.Type), 50))
 		for _, blocks := range []int{1, 2, 7} {
 			if f.BlockElems > 64 && blocks == 7 {
@@ -134,7 +134,7 @@ func TestExtremes(t *testing.T) {
 			}
 		}
 	}
-	for _, f := range quant.Formats() {
+	for _, f := range formatsNow() {
 		for _, fill := range []byte{0x00, 0x7f, 0x80, 0xff} {
 			for _, s := range scales {
 				if len(scalesAt[f.Type]) == 0 && s.bits != 0 {
