@@ -124,7 +124,7 @@ func TestServer(t *testing.T) {
 // ends the program.
 func TestServerDrains(t *testing.T) {
 	r := start(t)
-	res := post(t, r.url+"/v1/completions", `{"model":"demo","prompt":"a","ignore_eos":true,"stream":true,"max_tokens":1500}`)
+	res := post(t, r.url+"/v1/completions", `{"model":"demo","prompt":"a","ignore_eos":true,"stream":true,"max_tokens":300}`)
 	defer res.Body.Close()
 	lines := bufio.NewReader(res.Body)
 	if _, err := lines.ReadString('\n'); err != nil { // it has begun
