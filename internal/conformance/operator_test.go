@@ -347,7 +347,7 @@ func TestOperator(t *testing.T) {
 	begin := time.Now()
 	config := operatorConfig(t, target+"\n          - "+failing(t))
 	p := startPrometheusWith(t, ctx, config, "exemplar-storage")
-	p.waitFor(t, ctx, `count_over_time(up{job="paddock"}[1m]) >= 2`)
+	p.waitFor(t, ctx, `count(count_over_time(up{job="paddock"}[1m]) >= 2) == 2`) // both targets
 	exercise(t, ctx, target)
 	if t.Failed() {
 		return
