@@ -21,9 +21,9 @@ type crew struct {
 }
 
 const (
-	shortPause = 100 * time.Millisecond // of steps
+	shortPause = 500 * time.Millisecond // of steps
 	longPause  = 2 * time.Second
-	fewSteps   = 4 // tell nothing
+	fewSteps   = 2 // tell nothing
 )
 
 func newCrew(helpers int) crew { return crew{all: helpers, woken: helpers, pause: shortPause} }
