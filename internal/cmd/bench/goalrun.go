@@ -101,23 +101,23 @@ func (r *goalRun) load() error {
 // all measures the goals that are to be, in the order of the table. Each may take its
 // share of the time that is left.
 func (r *goalRun) all() error {
-	var todo []goal
+	var wanted []goal
 	for _, g := range r.table {
 		done := r.rows[g.id].Comparison != nil
 		if r.c.goalsOnly != "" && g.chosen(r.c.goalsOnly) || r.c.goalsOnly == "" && !done {
-			todo = append(todo, g)
+			wanted = append(wanted, g)
 		}
 	}
-	if len(todo) == 0 && r.c.goalsOnly != "" {
+	if len(wanted) == 0 && r.c.goalsOnly != "" {
 		return fmt.Errorf("-goals-only is %q, which is none of: %s", r.c.goalsOnly, strings.Join(r.ids(), " "))
 	}
-	for _, g := range todo {
+	for _, g := range wanted {
 		if err := r.make(g); err != nil {
 			return err
 		}
 	}
 	end, made := time.Now().Add(r.c.goalsTime), map[string]bool{}
-	for i, g := range todo {
+	for i, g := range wanted {
 		if made[g.id] {
 			continue
 		}
@@ -125,17 +125,17 @@ func (r *goalRun) all() error {
 			return err
 		}
 		var rest float64
-		for _, o := range todo[i:] {
+		for _, o := range wanted[i:] {
 			rest += o.weight
 		}
 		limit := max(time.Nanosecond, time.Duration(float64(time.Until(end))*g.weight/rest))
-		fmt.Fprintf(r.say, "%s  %s (%d of %d, at most %v)\n", time.Now().Format("15:04:05"), g.id, i+1, len(todo), limit.Round(time.Second))
+		fmt.Fprintf(r.say, "%s  %s (%d of %d, at most %v)\n", time.Now().Format("15:04:05"), g.id, i+1, len(wanted), limit.Round(time.Second))
 		start := time.Now()
 		list, fault := r.run(g, limit)
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		for _, same := range todo[i:] {
+		for _, same := range wanted[i:] {
 			if same.key() != g.key() {
 				continue
 			}
