@@ -10,12 +10,12 @@ import (
 // their own, and siblings that are named. The test fails for a package that is not
 // listed, so that every new one gets a place.
 var layers = [][]string{
-	0: {"internal/access", "internal/bounded", "internal/cpuid", "internal/datadriven", "internal/dl", "internal/filemap", "internal/golden", "internal/half", "internal/invariant", "internal/num", "internal/race", "internal/repo"},
+	0: {"internal/access", "internal/backend/cuda/fragment", "internal/bounded", "internal/cpuid", "internal/datadriven", "internal/dl", "internal/filemap", "internal/golden", "internal/half", "internal/invariant", "internal/num", "internal/race", "internal/repo"},
 	1: {"internal/chat", "internal/draft", "internal/gguf", "internal/gguf/ggufwrite", "internal/quant", "internal/safetensors", "internal/sample", "internal/tokenizer", "kvcache", "metrics", "nvml"},
 	2: {"internal/prog", "internal/scripted", "internal/toolcall", "internal/vocab", "sched"},
 	3: {"internal/backend", "internal/hf", "internal/model", "internal/model/synth"},
-	4: {"internal/backend/cpu/kern", "internal/backend/ref", "internal/backend/cuda/driver", "internal/backend/cuda/ptx"},
-	5: {"internal/backend/backendtest", "internal/backend/cpu", "internal/backend/cuda"},
+	4: {"internal/backend/cpu/kern", "internal/backend/ref", "internal/backend/cuda/driver", "internal/backend/cuda/ptx", "internal/backend/cuda/ptxsim"},
+	5: {"internal/backend/backendtest", "internal/backend/cpu", "internal/backend/cuda", "internal/backend/cuda/fakedriver"},
 	6: {"engine", "internal/session"},
 	7: {"engine/cuda", "internal/api"},
 	8: {"."},
