@@ -115,11 +115,7 @@ func (c *Card) addKV(p *prog.Program, r *room) {
 func (c *Card) choose(device Device, s model.Spec, r *room, o Options, from origin) {
 	add := func(what, choice, why string) { c.Choices = append(c.Choices, Choice{what, choice, why}) }
 	l := r.limits
-	if len(o.Devices) > 0 {
-		add("device", device.Name(), "Options.Devices")
-	} else {
-		add("device", device.Name(), "the CPU, as Options name no device, with the widest instructions that it and its kernel have")
-	}
+	add("device", device.Name(), from.device)
 	if d, ok := device.(interface{ Threads() int }); ok {
 		why := "the processors that the process may use"
 		if o.Threads > 0 {
@@ -167,6 +163,7 @@ func (c *Card) addCache(loaded backend.Model) {
 type origin struct {
 	kind                string // of file
 	weights, weightsWhy string
+	device              string // why it is the one
 	text                *text
 	notes               []string // what of a folder is left out or cut
 }

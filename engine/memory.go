@@ -94,3 +94,7 @@ const assumedMemory = 4 << 30
 // kvShare is the part of the memory left by weights and scratch that the default
 // number of KV pages may take.
 const kvShare = 0.5
+
+// ownKVShare is kvShare of a device with memory of its own: nothing else of the
+// process lives there.
+const ownKVShare = 0.9

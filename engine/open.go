@@ -129,12 +129,11 @@ func open(f *gguf.File, file string, o Options, from origin, read func() (*text,
 			err = errors.Join(err, e.free())
 		}
 	}()
-	device := backend.Device(nil)
-	if len(o.Devices) > 0 {
-		device = o.Devices[0] // the caller's, who closes it
-	} else {
-		device = cpuDevice(o)
+	if len(o.Devices) == 0 {
+		device := cpuDevice(o)
 		e.release = append(e.release, device.Close)
+		o.Devices = []Device{device}
+		from.device = "the CPU, as Options name no device, with the widest instructions that it and its kernel have"
 	}
 	e.context, e.contextWhy = m.Program.Context, "the file's"
 	e.pooled = pooledOf(m)
@@ -142,16 +141,13 @@ func open(f *gguf.File, file string, o Options, from origin, read func() (*text,
 		e.context, e.contextWhy = o.MaxContext, "Options.MaxContext"
 	}
 	src := model.NewSource(f)
-	sizes, err := device.Plan(m.Program, src)
+	at, err := e.place(o, m.Program, src)
 	if err != nil {
 		return nil, err
 	}
-	r, err := e.plan(o, sizes, sizes.LoadBytes())
-	if err != nil {
-		return nil, err
-	}
-	if err := r.limits.Check(m.Program); err != nil {
-		return nil, err
+	device, sizes, r := at.device, at.plan, at.room
+	if from.device == "" {
+		from.device = at.why
 	}
 	if from.text, err = e.readText(read); err != nil {
 		return nil, err

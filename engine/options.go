@@ -56,7 +56,7 @@ type Progress struct {
 // of its cores. They are copied by Open and not looked at again.
 type Options struct {
 	Name       string   // the label of the model's metrics and its name in the API; "": the file's name without its ending
-	Devices    []Device // none: the CPU
+	Devices    []Device // the first of them that can run the model and has the memory takes it; none: the CPU
 	Threads    int      // CPU workers; 0: as many as the process may use
 	MaxContext int      // most tokens of prompt and answer, never more than the model allows; 0: what the model allows
 	KVPages    int      // pages of 16 tokens in the KV cache; 0: enough for Limits.MaxSequences full contexts, within memory
@@ -89,7 +89,8 @@ type Options struct {
 	// for Linux, and for files that are opened by their path.
 	PanelCache string
 
-	available func() (int64, bool) // memory in bytes and whether that is known, for tests; nil: as the system says
+	available func() (int64, bool) // memory in bytes and whether that is known: a device's own, or a test's; nil: as the system says
+	ownMemory bool                 // it is a device's own
 }
 
 // OptionsError lists what is wrong with Options.
@@ -114,9 +115,6 @@ func (o Options) withDefaults() (Options, error) {
 		if f.value < f.min || f.value > f.max {
 			errs = append(errs, fmt.Errorf("%s is %d, must be between %d and %d", f.name, f.value, f.min, f.max))
 		}
-	}
-	if len(o.Devices) > 1 {
-		errs = append(errs, fmt.Errorf("the number of Devices is %d, at most one is supported", len(o.Devices)))
 	}
 	for i, d := range o.Devices {
 		if d == nil {

@@ -123,13 +123,17 @@ func (e *Engine) pages(o Options, r *room, sizes backend.Sizes) (int, string) {
 	}
 	perPage, scratch := e.perPage(sizes, l)
 	left := max(r.available-backend.Sum(r.weights, scratch), 0)
-	fit := int(min(kvShare*float64(left)/float64(max(perPage, 1)), mostPages))
+	share, part := kvShare, "half"
+	if o.ownMemory {
+		share, part = ownKVShare, "nine tenths"
+	}
+	fit := int(min(share*float64(left)/float64(max(perPage, 1)), mostPages))
 	all := min(backend.Product(int64(l.Seqs), int64(context)), mostPages)
 	switch {
 	case fit <= context:
-		return context, fmt.Sprintf("one full context; half of the %s that weights and scratch leave would hold %d", size(left), fit)
+		return context, fmt.Sprintf("one full context; %s of the %s that weights and scratch leave would hold %d", part, size(left), fit)
 	case int64(fit) < all:
-		return fit, fmt.Sprintf("half of the %s that weights and scratch leave", size(left))
+		return fit, fmt.Sprintf("%s of the %s that weights and scratch leave", part, size(left))
 	case all == mostPages:
 		return mostPages, "the most that is made unasked"
 	}

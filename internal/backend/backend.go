@@ -71,6 +71,13 @@ type Device interface {
 	Close() error
 }
 
+// Memory is a Device with memory of its own, which what a Plan says is taken from.
+type Memory interface {
+	// Memory is what is available there in bytes, and whether that is known. Safe for
+	// concurrent use.
+	Memory() (available int64, known bool)
+}
+
 // Sizes are the bytes of memory that a program takes. What is beyond an int64 is
 // math.MaxInt64.
 type Sizes interface {

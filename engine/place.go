@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/paddock-go/paddock/internal/backend"
+	"github.com/paddock-go/paddock/internal/prog"
+)
+
+// placed is a program on the device that will run it.
+type placed struct {
+	device Device
+	plan   backend.Plan
+	room   *room
+	why    string // it is this one
+}
+
+// place finds the first of the devices that can run a program and has the memory for
+// it. What keeps the others from it is in the reason, or in the error.
+func (e *Engine) place(o Options, p *prog.Program, src backend.Source) (*placed, error) {
+	var errs []error
+	for _, d := range o.Devices {
+		at, err := e.placeOn(d, o, p, src)
+		if err == nil {
+			at.why = "Options.Devices"
+			if len(errs) > 0 {
+				at.why = fmt.Sprintf("Options.Devices, after %v", errors.Join(errs...))
+			}
+			return at, nil
+		}
+		if len(o.Devices) > 1 {
+			err = fmt.Errorf("%s: %w", d.Name(), err)
+		}
+		errs = append(errs, err)
+	}
+	if len(errs) == 1 {
+		return nil, errs[0]
+	}
+	return nil, errors.Join(errs...)
+}
+
+func (e *Engine) placeOn(d Device, o Options, p *prog.Program, src backend.Source) (*placed, error) {
+	plan, err := d.Plan(p, src)
+	if err != nil {
+		return nil, err
+	}
+	if m, ok := d.(backend.Memory); ok {
+		o.ownMemory = true
+		if o.available == nil {
+			o.available = m.Memory
+		}
+	}
+	r, err := e.plan(o, plan, plan.LoadBytes())
+	if err != nil {
+		return nil, err
+	}
+	return &placed{device: d, plan: plan, room: r}, r.limits.Check(p)
+}
