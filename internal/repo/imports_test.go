@@ -75,7 +75,7 @@ var owners = map[string]struct {
 	"github.com/prometheus/":       {[]string{"metrics", "nvml"}, "only metrics and nvml speak Prometheus"},
 	"go.opentelemetry.io/":         {[]string{"metrics"}, "spans belong to the request's record"},
 	"go.etcd.io/bbolt":             {[]string{"examples/manager"}, "only the manager keeps a history"},
-	"golang.org/x/sys":             {[]string{"internal/gguf", "internal/backend/cpu", "internal/cpuid", "engine", "nvml", "examples/manager"}, "system calls stay at the edges"},
+	"golang.org/x/sys":             {[]string{"internal/gguf", "internal/backend/cpu", "internal/cpuid", "internal/dl", "engine", "nvml", "examples/manager"}, "system calls stay at the edges"},
 	"golang.org/x/text":            {[]string{"internal/tokenizer"}, "only tokenizers normalise text"},
 	"C":                            {nil, "no cgo"},
 	"unsafe":                       {[]string{"internal/gguf", "internal/filemap", "internal/half", "internal/quant", "internal/cpuid", "internal/race", "internal/backend/cpu", "internal/backend/cpu/kern", "internal/dl", "internal/backend/cuda", "nvml", "internal/tokenizer"}, "unsafe code stays where it is tested for it"},
