@@ -39,6 +39,16 @@ func (o *HandlerOptions) Validate() error {
 	return nil
 }
 
+// Protect puts h behind the first row of the access table, whatever o.Auth says: this machine, and whoever brings o.Key. It is the rule
+// of APIHandler, for what a program of one's own serves beside it. Of o the key and the proxy are used, nothing else.
+func Protect(o HandlerOptions, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if o.admit(w, req, AuthDefault) {
+			h.ServeHTTP(w, req)
+		}
+	})
+}
+
 // admit reports whether req may read by the table's row given. One that may not has been answered: 401, and what to do.
 func (o *HandlerOptions) admit(w http.ResponseWriter, req *http.Request, row Auth) bool {
 	need := access.Everyone

@@ -35,8 +35,8 @@ func TestAPIPaths(t *testing.T) {
 	}{
 		{"GET", "/api/events", 200, `{"next":1,"dropped":0,"events":[{"seq":0,`},
 		{"GET", "/api/events?since=0&max=1&wait_ms=60000", 200, `"next":1`},
-		{"GET", "/api/events?since=1", 200, `{"next":1,"dropped":0,"events":[]}`},
-		{"GET", "/api/events?since=99&wait_ms=60000", 200, `{"next":1,"dropped":0,"events":[]}`},
+		{"GET", "/api/events?since=1", 200, `{"next":1,"dropped":0,"events":[],"run_id":"`},
+		{"GET", "/api/events?since=99&wait_ms=60000", 200, `{"next":1,"dropped":0,"events":[],"run_id":"`},
 		{"GET", "/deep/below/api/events", 200, `"next":1`},
 		{"GET", "/api/rollups", 200, `"step":10,"bounds":{"duration_seconds":[0.01,`},
 		{"GET", "/api/rollups?from=1752480000&to=1752570000.5&step=1h", 200, `"step":3600`},
@@ -158,7 +158,7 @@ func TestAPIWaits(t *testing.T) {
 		if body := <-done; !strings.HasPrefix(body, `{"next":1,"dropped":0,"events":[{"seq":0,`) || time.Since(start) != 20*time.Second {
 			t.Errorf("after %v: %s", time.Since(start), body)
 		}
-		if body := apiGet(h, "GET", "/api/events?since=1&wait_ms=1500").Body.String(); body != `{"next":1,"dropped":0,"events":[]}`+"\n" ||
+		if body := apiGet(h, "GET", "/api/events?since=1&wait_ms=1500").Body.String(); !strings.HasPrefix(body, `{"next":1,"dropped":0,"events":[],"run_id":"`) ||
 			time.Since(start) != 21500*time.Millisecond {
 			t.Errorf("after %v: %s", time.Since(start), body)
 		}
@@ -173,7 +173,7 @@ func TestAPIWaits(t *testing.T) {
 		time.Sleep(time.Second)
 		leave()
 		<-done
-		if w.Body.String() != `{"next":1,"dropped":0,"events":[]}`+"\n" || time.Since(start) != 22500*time.Millisecond {
+		if !strings.HasPrefix(w.Body.String(), `{"next":1,"dropped":0,"events":[],"run_id":"`) || time.Since(start) != 22500*time.Millisecond {
 			t.Errorf("a poll that was ended after %v got %s", time.Since(start), w.Body)
 		}
 		if r.Faults() != 0 {

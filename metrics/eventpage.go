@@ -7,6 +7,13 @@ import (
 	"time"
 )
 
+// Run tells the recorder of one process from that of the next: numbers of events and slots of rollups are known for good by the run and
+// themselves. It is in every answer, so that none can be taken for one of another process.
+type Run struct {
+	ID    string  `json:"run_id"`    // random; also where the service's instance id is given and stays
+	Start float64 `json:"run_start"` // of the process, Unix seconds
+}
+
 // EventPage is an answer to who reads events.
 type EventPage struct {
 	// Next is the number to ask for next. It is below the number that was asked for where that is an earlier process's: this
@@ -18,6 +25,8 @@ type EventPage struct {
 	Dropped uint64 `json:"dropped"`
 
 	Events []Event `json:"events"` // numbered without a hole, up to Next − 1
+
+	Run
 }
 
 // OldestEvent asks Events for the oldest event there is, whatever its number.
@@ -56,5 +65,7 @@ func (r *Recorder) Events(ctx context.Context, since uint64, limit int, wait tim
 			}
 		}
 	}
-	return r.events.page(since, limit), err
+	page := r.events.page(since, limit)
+	page.Run = r.process.run
+	return page, err
 }

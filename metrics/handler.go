@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,6 +22,10 @@ type HandlerOptions struct {
 	// as of unknown type; a family that breaks its rules (a histogram whose buckets shrink, one that counts in fractions, a name
 	// that clashes by _created), not at all. Names that are no classic ones have underscores. See Recorder.Faults.
 	Gatherers []prometheus.Gatherer
+
+	// ProcessOnly leaves the recorder's families out, but for target_info, paddock_build_info and process_start_time_seconds: the page
+	// of a process that serves no model.
+	ProcessOnly bool
 
 	// Runtime adds the families of client_golang's Go and process collectors.
 	Runtime bool
@@ -62,6 +67,9 @@ type MetricsHandler struct {
 	others []prometheus.Gatherer
 	views  []func(*scrape) // beside the table's families, before the others
 }
+
+// processFamilies are the families that tell of the process alone.
+var processFamilies = [...]string{"target_info", "paddock_build_info", "process_start_time_seconds"}
 
 // Handler shows the default recorder.
 func Handler() *MetricsHandler { return HandlerFor(HandlerOptions{}) }
@@ -139,6 +147,9 @@ func (h *MetricsHandler) render(p *pageWriter, f *format) (page []byte, err erro
 		}
 	}()
 	families := h.rec.gatherInto(&p.scrape, h.views...)
+	if h.o.ProcessOnly {
+		families = slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return !slices.Contains(processFamilies[:], f.GetName()) })
+	}
 	p.fault = h.rec.fault
 	return f.write(p, h.addOthers(families)), nil
 }

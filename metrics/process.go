@@ -21,6 +21,7 @@ type processFacts struct {
 	build                                          build
 	start                                          float64 // Unix seconds
 	serviceName, serviceVersion, serviceInstanceID string
+	run                                            Run
 }
 
 func newProcessFacts(o *RecorderOptions) processFacts {
@@ -41,6 +42,7 @@ func newProcessFacts(o *RecorderOptions) processFacts {
 	if p.serviceVersion == "" {
 		p.serviceVersion = p.build.version
 	}
+	p.run = Run{ID: newUUID(), Start: p.start}
 	if p.serviceInstanceID == "" {
 		p.serviceInstanceID = newUUID()
 	}

@@ -9,7 +9,7 @@ import (
 // export makes an answer of the words that were cut out.
 func (c *rollupCut) export() Rollups {
 	rl := c.layout
-	out := Rollups{From: c.unix(c.from), To: c.unix(c.to), Step: int64(c.grain.step / time.Second),
+	out := Rollups{Run: c.run, Shift: int64(c.shift / time.Second), From: c.unix(c.from), To: c.unix(c.to), Step: int64(c.grain.step / time.Second),
 		Bounds: RollupBounds{slices.Clone(rl.ladders[rollupDuration].bounds), slices.Clone(rl.ladders[rollupFirstToken].bounds),
 			slices.Clone(rl.ladders[rollupPerToken].bounds)},
 		Series: []RollupSeries{}, Models: []RollupModel{}}

@@ -16,6 +16,12 @@ type Rollups struct {
 	Bounds RollupBounds   `json:"bounds"`
 	Series []RollupSeries `json:"series"` // by model in the order of opening, then operation, then origin
 	Models []RollupModel  `json:"models"`
+
+	// Shift is by how many seconds all times here have been moved because the time of day was set. A slot's start less the shift never
+	// changes: that is what to know a slot by.
+	Shift int64 `json:"shift"`
+
+	Run
 }
 
 // RollupBounds are the finite upper bounds of the histograms' buckets, in seconds.
@@ -154,6 +160,7 @@ func (r *Recorder) rollupsAt(from, to time.Time, at int) (Rollups, error) {
 
 // rollupCut is the words of the slots that were asked for, taken out of the rollups so that no scrape waits until they are counted.
 type rollupCut struct {
+	run      Run
 	layout   *rollupLayout
 	grain    *grain
 	shift    time.Duration
@@ -195,7 +202,7 @@ func (r *Recorder) cutRollups(from, to time.Time, at int) (*rollupCut, error) {
 	}
 	g := &grains[at]
 	step := uint64(g.step)
-	cut := &rollupCut{layout: ru.layout, grain: g, shift: ru.shift,
+	cut := &rollupCut{run: r.process.run, layout: ru.layout, grain: g, shift: ru.shift,
 		from: max(first/step, g.oldest(ru.at)),
 		to:   min((last+step-1)/step, ru.at/step+1)}
 	cut.to = max(cut.from, cut.to) // a range that is all past, or all to come, is empty

@@ -10,6 +10,8 @@ type Stats struct {
 	Build    StatsBuild   `json:"build"`
 	Service  StatsService `json:"service"`
 	Models   []ModelStats `json:"models"` // open ones, in the order of opening
+
+	Run
 }
 
 // StatsBuild is what paddock_build_info says.
@@ -113,7 +115,7 @@ func (r *Recorder) Stats() (Stats, error) {
 	r.advance(now)
 	today, p := r.wall(now), &r.process
 	out := Stats{
-		TimeMS: today.UnixMilli(), UptimeS: max(0, unixSeconds(today)-p.start), InFlight: r.inFlight.Load(),
+		Run: p.run, TimeMS: today.UnixMilli(), UptimeS: max(0, unixSeconds(today)-p.start), InFlight: r.inFlight.Load(),
 		Build:   StatsBuild{p.build.version, p.build.commit, p.build.goVersion},
 		Service: StatsService{p.serviceName, p.serviceVersion, p.serviceInstanceID},
 		Models:  make([]ModelStats, 0, len(r.models)),
