@@ -1,0 +1,54 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Error is a call that the driver did not carry out.
+type Error struct {
+	Call string // the function's name
+	Code Result
+	Name string // of the code, CUDA_ERROR_OUT_OF_MEMORY say; "" where the driver has none
+	Text string
+	Log  string // of the JIT compiler, with line numbers of the PTX; "" of other calls
+}
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("cuda: %s: error %d", e.Call, e.Code)
+	if e.Name != "" {
+		s += fmt.Sprintf(" (%s: %s)", e.Name, e.Text)
+	}
+	if e.Log != "" {
+		s += "\n" + e.Log
+	}
+	return s
+}
+
+// IsOutOfMemory tells whether the device had too little memory for a call. Safe for
+// concurrent use.
+func IsOutOfMemory(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == OutOfMemory
+}
+
+// AbsentError says that this machine has no driver that can be used.
+type AbsentError struct {
+	Why error
+}
+
+func (e *AbsentError) Error() string {
+	return fmt.Sprintf("cuda: no NVIDIA driver can be used: %v", e.Why)
+}
+
+func (e *AbsentError) Unwrap() error { return e.Why }
+
+// VersionError is a driver that is too old.
+type VersionError struct {
+	Got, Least int // 1000 × major + 10 × minor, of the CUDA that it offers
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("cuda: the driver offers CUDA %d.%d, at least %d.%d is needed: install a newer driver",
+		e.Got/1000, e.Got%1000/10, e.Least/1000, e.Least%1000/10)
+}
