@@ -19,9 +19,9 @@ typedef unsigned char u8;
 typedef signed char i8;
 
 // Step is what changes from one step to the next: the one thing that kernels read
-// beside weights, activations and the cache. The host writes it, with the arrays it
-// points to, by one copy before the kernels run; the pointers never change. Go's
-// side is step.go, which pins the offsets.
+// beside weights, activations and the cache. The host writes it by one copy before the
+// kernels run, and the arrays with it, as tightly behind it as the step lets them lie:
+// each step has its own pointers. Go's side is step.go, which pins the offsets.
 //
 //	row       0  1  2 │ 3 │ 4  5  6  7
 //	sequence  0       │ 1 │ 2             seq_start = 0 3 4 8

@@ -1,0 +1,28 @@
+package cuda
+
+import (
+	"encoding/binary"
+
+	"github.com/paddock-go/paddock/internal/prog"
+	"github.com/paddock-go/paddock/internal/quant"
+)
+
+// le is the byte order of the device.
+var le = binary.LittleEndian
+
+// compiler makes an op of the program for a runner. What is not supported is an
+// *UnsupportedError, whatever the limits.
+type compiler func(r *rig, o prog.Op) (op, error)
+
+// compilers are the ops that this backend has.
+var compilers = map[string]compiler{
+	prog.AddTo{}.Kind(): of(compileAddTo),
+}
+
+// of is a compiler of one kind of op.
+func of[O prog.Op](compile func(r *rig, o O) (op, error)) compiler {
+	return func(r *rig, o prog.Op) (op, error) { return compile(r, o.(O)) }
+}
+
+// packings are the formats of weights that this backend has.
+var packings = map[quant.Type]packing{}
