@@ -1,0 +1,48 @@
+// Q8_0: 32 signed bytes, an f16 scale; activations in blocks of 32.
+#include "gemv.cuh"
+
+struct Q8_0 {
+	const u8 *w;
+	int nb;
+	INLINE Q8_0(const u8 *matrix, int blocks) : w(matrix), nb(blocks) {}
+
+	struct Raw {
+		u32x4 q[WARP_ROWS][2];
+		u32x2 d;
+	};
+	INLINE Raw fetch(int r0, int b) const {
+		Raw x;
+		const u8 *panel = w + (i64)(r0 >> 3) * nb * (8 * 32 + 16);
+#pragma unroll
+		for (int i = 0; i < WARP_ROWS; i++) {
+			const u8 *q = panel + (i64)((r0 & 7) + i) * nb * 32 + (i64)b * 16;
+			x.q[i][0] = load16(q);
+			x.q[i][1] = load16(q + (i64)nb * 16);
+		}
+		x.d = load8(panel + (i64)nb * 256 + (i64)b * 16 + (r0 & 7) * 2);
+		return x;
+	}
+	struct Block {
+		u32x4 q[WARP_ROWS][2];
+		float d[WARP_ROWS];
+	};
+	INLINE Block open(const Raw &x) const {
+		Block w;
+#pragma unroll
+		for (int i = 0; i < WARP_ROWS; i++) {
+			w.q[i][0] = x.q[i][0];
+			w.q[i][1] = x.q[i][1];
+			w.d[i] = half_to_float((u16)half_of(x.d, i));
+		}
+		return w;
+	}
+	INLINE Acts8 acts(const Call &c, int row, int b) const { return acts8(c, row, b); }
+	INLINE void add(float *sum, const Block &w, const Acts8 &x) const {
+#pragma unroll
+		for (int i = 0; i < WARP_ROWS; i++) {
+			int dot = dot16(w.q[i][1], x.q[1], dot16(w.q[i][0], x.q[0], SEED));
+			sum[i] = __builtin_fmaf(seeded(dot), times(w.d[i], x.d), sum[i]);
+		}
+	}
+};
+GEMVS(gemv_q8_0, Q8_0)
