@@ -1,6 +1,6 @@
 // Command server serves one model over HTTP: the OpenAI-shaped API, /metrics, the
-// events and rollups under /api/, /healthz and /readyz. Without --model it serves
-// the embedded demo model.
+// events and rollups under /api/, a page that shows them at /, /healthz and /readyz.
+// Without --model it serves the embedded demo model.
 package main
 
 import (
@@ -19,6 +19,7 @@ import (
 	"syscall"
 
 	"github.com/paddock-go/paddock"
+	"github.com/paddock-go/paddock/examples/studio"
 	"github.com/paddock-go/paddock/metrics"
 )
 
@@ -51,6 +52,7 @@ type config struct {
 	names    []string
 	key      string
 	proxies  []netip.Prefix
+	manager  string
 	metrics  metrics.Auth
 	noPage   bool // nor what it would show
 	noEvents bool
@@ -92,6 +94,7 @@ func parseFlags(args []string) (*config, error) {
 		c.metrics, err = metrics.ParseAuth(s)
 		return err
 	})
+	f.StringVar(&c.manager, "manager-url", "", "address of the machine's manager as a browser reaches it, for the page at / to link to")
 	f.BoolVar(&c.noPage, "no-metrics", false, "record no metrics: no /metrics, /api/stats, /api/rollups")
 	f.BoolVar(&c.noEvents, "no-events", false, "remember no requests: no /api/events")
 	f.BoolVar(&c.vllm, "metrics-vllm", false, "show vLLM's families on /metrics too")
@@ -140,6 +143,9 @@ func parseFlags(args []string) (*config, error) {
 	if o := c.page(nil); o.Validate() != nil {
 		return nil, fmt.Errorf("--metrics-auth %v: %w (--api-key)", c.metrics, o.Validate())
 	}
+	if err := c.studio().Validate(); err != nil {
+		return nil, fmt.Errorf("--manager-url: %w", err)
+	}
 	if *spec == "ngram" {
 		c.ngram = draftTokens
 	}
@@ -156,3 +162,6 @@ func (c *config) page(rec *metrics.Recorder) metrics.HandlerOptions {
 		Auth: c.metrics, Key: c.key, BehindProxy: len(c.proxies) > 0,
 	}
 }
+
+// studio is how the page at / shows itself.
+func (c *config) studio() studio.Options { return studio.Options{ManagerURL: c.manager} }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/paddock-go/paddock"
 	"github.com/paddock-go/paddock/examples/demo"
+	"github.com/paddock-go/paddock/examples/studio"
 	"github.com/paddock-go/paddock/metrics"
 )
 
@@ -118,6 +119,10 @@ func routes(rec *metrics.Recorder, c *config, api http.Handler) http.Handler {
 		mux.Handle(path, page)
 	}
 	mux.Handle("/api/", metrics.APIHandler(c.page(rec)))
+	watch := studio.Handler(c.studio()) // without data, and so open; what it reads isn't
+	for _, path := range []string{"/{$}", "/studio/"} {
+		mux.Handle(path, watch)
+	}
 	return metrics.InstrumentHTTP(rec, mux)
 }
 

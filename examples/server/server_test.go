@@ -94,15 +94,17 @@ func post(t *testing.T, url, body string) *http.Response {
 func TestServer(t *testing.T) {
 	r := start(t, "--served-model-name", "first", "--served-model-name", "second", "--spec", "ngram", "--kv-pages", "200", "--max-ctx", "1024")
 	for path, want := range map[string]string{
-		"/healthz": `"ok"`, "/readyz": `"ready"`, "/v1/models": `"id":"second"`, "/v1/models/first": `"max_model_len":1024`,
+		"/healthz": `"ok"`, "/readyz": `"ready"`, "/": "paddock studio", "/v1/models": `"id":"second"`, "/v1/models/first": `"max_model_len":1024`,
 		"/metrics": `paddock_kv_pages_free{model="first"} 200`, "/metrics/": "go_goroutines", "/v1/metrics": "process_start_time_seconds",
 	} {
 		if status, body := get(t, r.url+path); status != 200 || !strings.Contains(body, want) {
 			t.Errorf("%s: status %d without %s: %.200s", path, status, want, body)
 		}
 	}
-	if status, _ := get(t, r.url+"/nothing"); status != 404 {
-		t.Errorf("an unknown path: %d", status)
+	for _, path := range []string{"/nothing", "/studio/", "/index.html"} {
+		if status, body := get(t, r.url+path); status != 404 || !json.Valid([]byte(body)) {
+			t.Errorf("%s: status %d, %.100s", path, status, body)
+		}
 	}
 	// The printed command, without a shell.
 	m := regexp.MustCompile(`^ +curl -N (http://\S+) -H 'Content-Type: application/json' -d '(.*)'$`).FindStringSubmatch(r.line)
@@ -244,6 +246,7 @@ func TestFlags(t *testing.T) {
 		{"--max-queue 0", "--max-queue"},
 		{"--max-ctx 1", "--max-ctx"},
 		{"--served-model-name a'b", "quotes"},
+		{"--manager-url javascript:x", "--manager-url"},
 		{"stray", "stray"},
 	} {
 		if _, err := parseFlags(strings.Fields(c.args)); err == nil || !strings.Contains(err.Error(), c.says) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -193,7 +194,7 @@ func TestModels(t *testing.T) {
 	}
 	for _, path := range []string{"/v1/models/a/b", "/v1/models/second"} {
 		w := do(h, "GET", path, "")
-		if card := parsed[modelCard](t, w.Body.String()); w.Code != 200 || "/v1/models/"+card.ID != path {
+		if card := parsed[modelCard](t, w.Body.String()); w.Code != 200 || "/v1/models/"+card.ID != path || !slices.Equal(card.Operations, []string{"chat", "text_completion"}) {
 			t.Errorf("%s: %d %+v", path, w.Code, card)
 		}
 		if w := do(h, "HEAD", path, ""); w.Code != 200 || w.Body.Len() != 0 {

@@ -16,10 +16,32 @@ type modelCard struct {
 	Created     int64  `json:"created"`
 	OwnedBy     string `json:"owned_by"`
 	MaxModelLen int    `json:"max_model_len"`
+
+	// Operations are what the model can be asked, by the names that the metrics have
+	// for them. Ours: a client that serves a person needs to know what to offer.
+	Operations []string `json:"operations"`
 }
 
 func (h *handler) card(name string) modelCard {
-	return modelCard{ID: name, Object: "model", Created: h.created, OwnedBy: "paddock", MaxModelLen: h.e.MaxContext()}
+	return modelCard{ID: name, Object: "model", Created: h.created, OwnedBy: "paddock", MaxModelLen: h.e.MaxContext(), Operations: h.operations()}
+}
+
+func (h *handler) operations() []string {
+	var out []string
+	for _, op := range []struct {
+		op     metrics.Operation
+		served bool
+	}{
+		{metrics.Chat, h.e.HasChat()},
+		{metrics.TextCompletion, !h.e.Ranks()},
+		{metrics.Embeddings, h.e.EmbeddingSize() > 0},
+		{metrics.Rerank, h.e.Ranks()},
+	} {
+		if op.served {
+			out = append(out, op.op.String())
+		}
+	}
+	return out
 }
 
 func serveModels(x *exchange) *refusal {

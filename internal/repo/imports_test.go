@@ -33,7 +33,8 @@ var siblings = map[string][]string{
 	"examples/embed":          {"examples/demo"},
 	"examples/frontend":       {"examples/demo"},
 	"examples/hello":          {"examples/demo"},
-	"examples/server":         {"examples/demo"},
+	"examples/server":         {"examples/demo", "examples/studio"},
+	"examples/manager":        {"examples/studio"},
 }
 
 // rule forbids packages that begin with one of from to import any that begins with

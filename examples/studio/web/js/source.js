@@ -1,0 +1,161 @@
+// What the page knows of one runner: it asks, keeps, and tells who listens ("stats", "rollups", "events", "models", "state").
+import { ApiError, Client, describe } from "./api.js";
+import { Live } from "./live.js";
+import { Poller } from "./poll.js";
+import { Rollups } from "./rollups.js";
+import { ranges } from "./config.js";
+
+const kept = 200; // events
+const beyondAll = 2 ** 53; // a number that no event has: the answer says which is next
+const seldom = 30000; // ms between questions about what is switched off
+
+export class Source extends EventTarget {
+  stats = null;
+  models = null; // of /v1/models
+  events = [];
+  missed = 0; // events
+  off = { stats: false, events: false };
+  state = "waiting"; // ready, loading, draining, key, down
+  why = "";
+  model = "";
+  rangeName = "live";
+  #next = null;
+  #instance = "";
+  #skew = 0; // seconds that the runner's clock is ahead of this one's
+
+  // base is the runner's address relative to the page's. asksReady: it has /readyz there; a relay hasn't.
+  constructor(base, asksReady) {
+    super();
+    this.client = new Client(base);
+    this.live = new Live(ranges.live.span);
+    this.rollups = new Rollups();
+    this.asksReady = asksReady;
+    const failed = (err) => this.#failed(err);
+    this.pollers = {
+      stats: new Poller((s) => this.#askStats(s), 1000, failed),
+      models: new Poller((s) => this.#askModels(s), 3000, failed),
+      rollups: new Poller((s) => this.#askRollups(s), ranges.live.every, failed),
+      events: new Poller((s) => this.#askEvents(s), 2000, failed),
+    };
+  }
+
+  start() { for (const p of Object.values(this.pollers)) p.start(); }
+  stop() { for (const p of Object.values(this.pollers)) p.stop(); }
+  retry() { for (const p of Object.values(this.pollers)) p.now(); }
+
+  get range() { return ranges[this.rangeName]; }
+
+  setRange(name) {
+    this.rangeName = name;
+    this.pollers.rollups.every = this.range.every;
+    this.pollers.rollups.now();
+  }
+
+  setModel(name) {
+    this.model = name;
+    this.live.clear();
+    this.#tell("stats", "rollups", "events");
+  }
+
+  // now is the runner's time in seconds, began the earliest that it can tell of.
+  now() { return Date.now() / 1000 + this.#skew; }
+  began() { return this.stats ? this.stats.ts_ms / 1000 - this.stats.uptime_s : 0; }
+
+  // current are the chosen model's numbers, null while there is none.
+  current() { return this.stats?.models.find((m) => m.model === this.model) ?? null; }
+
+  #tell(...names) { for (const n of names) this.dispatchEvent(new Event(n)); }
+
+  #set(state, why = "") {
+    if (state === this.state && why === this.why) return;
+    const before = this.state;
+    this.state = state;
+    this.why = why;
+    this.#tell("state");
+    if (before === "key" || before === "down") for (const [name, p] of Object.entries(this.pollers)) if (name !== "models") p.now();
+  }
+
+  #failed(err) {
+    if (err instanceof ApiError && err.status === 401) this.#set("key", describe(err));
+    else if (err instanceof ApiError && err.status === 503) this.#set(err.code === "loading" ? "loading" : "draining", describe(err));
+    else this.#set("down", describe(err));
+  }
+
+  async #askStats(signal) {
+    const stats = await this.#unlessOff("stats", () => this.client.get("api/stats", signal));
+    if (stats === null) return seldom;
+    if (this.#instance && this.#instance !== stats.service.instance_id) this.#forget();
+    this.#instance = stats.service.instance_id;
+    this.#skew = stats.ts_ms / 1000 - Date.now() / 1000;
+    this.stats = stats;
+    if (!stats.models.some((m) => m.model === this.model)) this.model = stats.models[0]?.model ?? "";
+    this.live.add(stats, this.model);
+    this.#tell("stats");
+  }
+
+  // A runner that has started anew has other events, and other models perhaps.
+  #forget() {
+    this.live.clear();
+    this.rollups.clear();
+    this.events = [];
+    this.#next = null;
+    this.missed = 0;
+    this.models = null;
+    this.pollers.models.now();
+  }
+
+  async #askModels(signal) {
+    if (this.asksReady) await this.client.get("readyz", signal);
+    if (this.models === null) {
+      this.models = (await this.client.get("v1/models", signal)).data;
+      this.#tell("models");
+    }
+    this.#set("ready");
+  }
+
+  async #askRollups(signal) {
+    const got = await this.#unlessOff("stats", async () => {
+      await this.rollups.update(this.client, this.range, this.now(), signal);
+      return true;
+    });
+    if (got === null) return seldom;
+    this.#tell("rollups");
+  }
+
+  async #askEvents(signal) {
+    const ask = (since) => this.#unlessOff("events", () => this.client.get(`api/events?since=${since}&max=500`, signal));
+    if (this.#next === null) {
+      const head = await ask(beyondAll);
+      if (head === null) return seldom;
+      this.#next = Math.max(0, head.next - kept);
+    }
+    const page = await ask(this.#next);
+    if (page === null) return seldom;
+    if (page.next < this.#next) { // the runner has started anew
+      this.events = [];
+      this.missed = 0;
+      this.#next = 0;
+      return 0;
+    }
+    this.missed += this.events.length > 0 ? page.dropped : 0;
+    this.#next = page.next;
+    this.events = page.events.reverse().concat(this.events).slice(0, kept);
+    this.#tell("events");
+    if (page.events.length === 500) return 0;
+  }
+
+  // unlessOff is null where the runner answers that it doesn't keep what is asked for.
+  async #unlessOff(what, ask) {
+    let answer = null;
+    try {
+      answer = await ask();
+    } catch (err) {
+      if (!(err instanceof ApiError) || err.status !== 404) throw err;
+    }
+    if (this.off[what] !== (answer === null)) {
+      this.off[what] = answer === null;
+      this.#tell(what);
+    }
+    return answer;
+  }
+}
