@@ -189,6 +189,26 @@ func (r *rig) cache(apart bool) {
 	})
 }
 
+// pages are the pieces of which a page is made.
+func (r *rig) pages(apart bool) []kvPart {
+	var list []kvPart
+	var first kvPart
+	for _, l := range r.layers {
+		for _, part := range []kvPart{l.keys, l.values} {
+			if first.stride == 0 {
+				first = kvPart{part.at, part.stride, part.stride}
+			}
+			if apart && part.bytes > 0 {
+				list = append(list, part)
+			}
+		}
+	}
+	if !apart && first.bytes > 0 {
+		list = append(list, first)
+	}
+	return list
+}
+
 // compile makes the program's ops.
 func (r *rig) compile() ([]op, error) {
 	var list []op

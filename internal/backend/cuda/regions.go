@@ -9,12 +9,12 @@ const grain = 256
 // once. First they are measured, with no memory behind them and made-up addresses;
 // then the same requests, in the same order, get their places.
 //
-//	regions{}            ─ take, take, take ─▶ total, sizes
+//	regions{}            ─ take, take, take ─▶ total, exact
 //	regions{base: …}     ─ take, take, take ─▶ addresses
 type regions struct {
 	base  address   // of all of them in one piece
 	apart []address // of each, where each is an allocation of its own
-	sizes []int64
+	exact []int64   // the bytes that were asked for
 	total int64
 }
 
@@ -23,13 +23,12 @@ func (r *regions) take(bytes int64) address {
 	if bytes == 0 {
 		return 0
 	}
-	bytes = whole(bytes)
 	at := r.base + address(r.total)
 	if r.apart != nil {
-		at = r.apart[len(r.sizes)]
+		at = r.apart[len(r.exact)]
 	}
-	r.sizes = append(r.sizes, bytes)
-	r.total = backend.Sum(r.total, bytes)
+	r.exact = append(r.exact, bytes)
+	r.total = backend.Sum(r.total, whole(bytes))
 	return at
 }
 

@@ -1,0 +1,218 @@
+package cuda
+
+import (
+	"errors"
+	"unsafe"
+
+	"github.com/paddock-go/paddock/internal/backend"
+	"github.com/paddock-go/paddock/internal/backend/cuda/driver"
+	"github.com/paddock-go/paddock/internal/prog"
+)
+
+// owner has a runner's memory, stream and launches. All of it belongs to one
+// goroutine, with the device's context current on its thread.
+//
+//	batch ─ write ─▶ pinned ─ one copy ─▶ Step ─ kernels, or a graph ─▶ logits ─ copy ─▶ pinned ─▶ caller
+type owner struct {
+	model  *model
+	limits backend.Limits
+
+	calls   *driver.Calls
+	stream  driver.Stream
+	end     driver.Event // of a step
+	memory  *reservation
+	scratch *reservation
+	pages   []kvPart // what makes up a page
+
+	rig    *rig
+	ops    []op
+	lists  lists
+	writer stepWriter
+	out    []byte // pinned, of all rows of logits
+
+	err error // the first of the device: what is in its memory is not known any more
+}
+
+// open reserves and clears all memory, and compiles the program.
+func (o *owner) open() (err error) {
+	d := o.model.device
+	if o.calls, err = d.driver.Calls(); err != nil {
+		return err
+	}
+	if o.stream, err = d.driver.NewStream(); err != nil {
+		return err
+	}
+	if o.end, err = d.driver.NewEvent(driver.EventBlocking | driver.EventNoTiming); err != nil {
+		return err
+	}
+	if err := o.place(); err != nil {
+		return err
+	}
+	l := o.limits
+	if o.writer.memory, err = d.driver.AllocHost(stepBytes(l)); err != nil {
+		return err
+	}
+	o.writer.at = o.rig.step
+	if o.out, err = d.driver.AllocHost(backend.Product(4, int64(l.LogitRows), int64(o.model.prog.OutWidth()))); err != nil {
+		return err
+	}
+	if err := o.constants(); err != nil {
+		return err
+	}
+	o.lists.byBucket = map[bucket]*list{}
+	return nil
+}
+
+// place measures, reserves and compiles.
+func (o *owner) place() error {
+	d, p := o.model.device, o.model.plan
+	m, err := p.measure(o.limits)
+	if err != nil {
+		return err
+	}
+	var placed, scratch *regions
+	if o.memory, placed, err = d.reserve("the KV cache and the activations", m.regions); err != nil {
+		return err
+	}
+	r := &regions{}
+	at := r.take(m.scratchMost)
+	if o.scratch, scratch, err = d.reserve("the scratch of the ops", r); err != nil {
+		return err
+	}
+	if m.scratchMost > 0 {
+		at = scratch.take(m.scratchMost)
+	}
+	o.rig = newRig(p.prog, o.limits, d.facts, p.weights, placed, d.opts.Apart)
+	o.rig.scratchAt = at
+	o.pages = o.rig.pages(d.opts.Apart)
+	o.ops, err = o.rig.compile()
+	return err
+}
+
+// constants clears the memory and puts down what the ops have there for good.
+func (o *owner) constants() error {
+	for _, r := range []*reservation{o.memory, o.scratch} {
+		if err := r.clear(o.calls, o.stream); err != nil {
+			return err
+		}
+	}
+	s := &sender{driver: o.model.device.driver, calls: o.calls, stream: o.stream, staging: o.writer.memory}
+	for _, c := range o.rig.constant {
+		if err := s.bytes(c.at, c.data); err != nil {
+			return err
+		}
+	}
+	return o.calls.Wait(o.stream)
+}
+
+// do carries out a job, unless one before it failed on the device.
+func (o *owner) do(j job) error {
+	if o.err != nil {
+		return o.err
+	}
+	if j.batch == nil {
+		o.err = o.copyPages(j.copies)
+		return o.err
+	}
+	o.err = o.run(j.batch, j.logits)
+	return o.err
+}
+
+// copyPages copies whole pages, in the stream's order.
+func (o *owner) copyPages(copies []backend.PageCopy) error {
+	for _, c := range copies {
+		for _, p := range o.pages {
+			to, from := p.at+address(int64(c.To)*p.stride), p.at+address(int64(c.From)*p.stride)
+			if err := o.calls.Copy(driver.DevicePtr(to), driver.DevicePtr(from), p.bytes, o.stream); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// run is a step, from the batch to the logits.
+func (o *owner) run(b *prog.Batch, logits []float32) error {
+	l, err := o.list(b)
+	if err != nil {
+		return err
+	}
+	step := o.writer.write(b, o.limits.PageSize)
+	if err := o.calls.CopyIn(driver.DevicePtr(o.rig.step), step, o.stream); err != nil {
+		return err
+	}
+	if l.graph != 0 {
+		err = o.calls.LaunchGraph(l.graph, o.stream)
+	} else {
+		err = l.launch(o.calls, o.stream)
+	}
+	if err != nil {
+		return err
+	}
+	out := o.out[:4*len(b.Logits)*o.model.prog.OutWidth()]
+	if len(out) > 0 {
+		if err := o.calls.CopyOut(out, driver.DevicePtr(o.rig.logits), o.stream); err != nil {
+			return err
+		}
+	}
+	if err := o.calls.Record(o.end, o.stream); err != nil {
+		return err
+	}
+	if err := o.calls.WaitEvent(o.end); err != nil {
+		return err
+	}
+	if len(out) > 0 {
+		copy(logits, unsafe.Slice((*float32)(unsafe.Pointer(&out[0])), len(out)/4))
+	}
+	return nil
+}
+
+// list is the launches of a step's bucket, a graph where it is one of decoding.
+func (o *owner) list(b *prog.Batch) (*list, error) {
+	d := o.model.device
+	k := bucketOf(b, o.limits)
+	if l := o.lists.warm(k); l != nil {
+		return l, nil
+	}
+	if err := o.lists.room(d.driver); err != nil {
+		return nil, err
+	}
+	l, err := newList(o.ops, k, d.kernels)
+	if err != nil {
+		return nil, err
+	}
+	o.lists.add(k, l)
+	if k.decode && !d.opts.NoGraphs {
+		err = l.capture(d.driver, o.calls, o.stream)
+	}
+	return l, err
+}
+
+// close gives all back, as far as open came. Errors that follow from one of the device
+// that a Run has told of are not told again.
+func (o *owner) close() error {
+	d := o.model.device.driver
+	var errs []error
+	note := func(err error) { errs = append(errs, err) }
+	if o.stream != 0 && o.err == nil {
+		note(o.calls.Wait(o.stream))
+	}
+	note(o.lists.close(d))
+	for _, m := range [][]byte{o.writer.memory, o.out} {
+		if m != nil {
+			note(d.FreeHost(m))
+		}
+	}
+	note(o.memory.free())
+	note(o.scratch.free())
+	if o.end != 0 {
+		note(d.CloseEvent(o.end))
+	}
+	if o.stream != 0 {
+		note(d.CloseStream(o.stream))
+	}
+	if o.err != nil {
+		return nil
+	}
+	return errors.Join(errs...)
+}
