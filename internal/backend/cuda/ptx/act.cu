@@ -14,7 +14,7 @@ DEVICE float act(int kind, float x) {
 	return silu32(x);
 }
 
-// each calls f(i) for the packs of the step that are this thread's: one.
+// EACH finds the first value i of the thread's pack; a thread beyond the step leaves.
 #define EACH(N, i) \
 	i64 i = N * ((i64)block_x() * threads_x() + tid_x()); \
 	if (i >= count(step, width, of_logits)) return
@@ -31,6 +31,7 @@ template <int N> DEVICE void add_packs(const Step *step, float *dst, const float
 template <int N> DEVICE void gate_packs(const Step *step, float *out, const float *gate, const float *up, int kind, int width, int of_logits) {
 	EACH(N, i);
 	Pack<N> x = load<N>(gate + i);
+#pragma unroll
 	for (int j = 0; j < N; j++) x.v[j] = act(kind, x.v[j]);
 	if (up) {
 		Pack<N> y = load<N>(up + i);

@@ -8,25 +8,40 @@
 #pragma once
 #include "math.cuh"
 
+// Eight values of a head, as they are loaded: 16 bytes of the short types, 32 of
+// float32. Widths of heads are multiples of eight.
+struct alignas(16) Words {
+	u32 w[4];
+};
+
 // F16, BF16 and F32 are the types of an element.
 struct F16 {
-	u16 bits;
 	typedef u16 word;
+	struct Eight {
+		Words a;
+	};
 	DEVICE_MEMBER u16 pack(float f) { return float_to_half(f); }
+	DEVICE_MEMBER float get(const Eight &e, int i) { return half_to_float(e.a.w[i / 2] >> (16 * (i % 2))); }
 };
 struct BF16 {
-	u16 bits;
 	typedef u16 word;
+	struct Eight {
+		Words a;
+	};
 	DEVICE_MEMBER u16 pack(float f) {
 		u32 b = to_bits(f);
 		if (is_nan(f)) return (b >> 16) | 0x40;
 		return (b + 0x7fff + ((b >> 16) & 1)) >> 16; // to nearest even
 	}
+	DEVICE_MEMBER float get(const Eight &e, int i) { return from_bits(i % 2 ? e.a.w[i / 2] & 0xffff0000u : e.a.w[i / 2] << 16); }
 };
 struct F32 {
-	float bits;
 	typedef float word;
+	struct Eight {
+		Words a, b;
+	};
 	DEVICE_MEMBER float pack(float f) { return f; }
+	DEVICE_MEMBER float get(const Eight &e, int i) { return from_bits(i < 4 ? e.a.w[i] : e.b.w[i - 4]); }
 };
 
 // token_at is where head's entry of a token begins that is the one at place offset in

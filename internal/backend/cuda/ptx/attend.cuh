@@ -1,0 +1,352 @@
+// Attention row by row in float32, for any width of heads and any type of cache: the
+// keys of decode steps (attend_few), and rows of prompts where no tensor cores help
+// (attend_many). This file is the kernels' body; attend_TYPE.cu makes them.
+//
+// A block has several slots, pairs of row and query head that share a head of keys, so
+// that each key is loaded once for all of them.
+//
+//	few    slots are heads of one row; the keys are cut into spans, a block each
+//	many   slots are heads of several rows; the block walks over all spans
+//
+// In a block each of four warps takes every fourth chunk of a span's keys:
+//
+//	lane        0 … L−1 │ L … 2L−1 │ …       L lanes share a key, eight values each
+//	key         base    │ base + 1 │ …
+//	            ── then the same lanes take the next keys: a chunk is U such turns
+//
+// Each group of lanes keeps its own maximum, sum and weighted values. They are joined
+// over lanes, then over warps, then over spans, always in the same order; spans begin at
+// multiples of their length. So what a row gets depends on its sequence and position
+// alone.
+#pragma once
+#include "cache.cuh"
+
+// What a kernel is told.
+struct Attention {
+	const float *q;     // [rows][heads][key_dim]
+	float *out;         // [rows][heads][value_dim]
+	float *partial;     // few: [seqs × few][heads][spans][value_dim]
+	float *tops;        // few: [seqs × few][heads][spans][2]: maximum and sum
+	const void *keys;   // of the layer
+	const void *values; // of the layer, or keys
+	const float *sinks; // [heads], or null
+	int heads, kv_heads, key_dim, value_dim;
+	int value_stride; // of a value: value_dim, or key_dim where they lie in keys
+	float scale, cap; // cap 0: none
+	int window, both;
+	int page_size;
+	int spans;     // few: the most spans of a row, to which partial is made
+	int few;       // sequences of up to so many rows are attend_few's
+	int row_heads; // slots of one row: at most the query heads of a head of keys
+};
+
+constexpr int SPAN = 128; // keys of the shortest span
+
+// Sight are the first and the last key that a row sees.
+struct Sight {
+	int first, last;
+};
+
+DEVICE Sight sight_of(const Step *step, const Attention &a, i64 row, int seq) {
+	int pos = at(step->pos, row), end = at(step->ctx_len, seq) - 1;
+	if (a.both) {
+		if (a.window > 0) return {max_of(0, pos - a.window / 2), min_of(end, pos + a.window / 2)};
+		return {0, end};
+	}
+	return {a.window > 0 ? max_of(0, pos - a.window + 1) : 0, pos};
+}
+
+// span_of is how long a row's spans are: so long that there are at most `most`. It
+// depends on what the row sees alone.
+DEVICE int span_of(Sight s, int most) {
+	int span = SPAN;
+	while (s.last / span - s.first / span >= most) span *= 2;
+	return span;
+}
+
+// weight is e^(score − top), 0 for what is left out, also where nothing was seen yet.
+DEVICE float weight(float score, float top) { return fast_exp(score - (top == -INFINITE ? 0 : top)); }
+
+DEVICE float shuffle(float v, int mask) { return __nvvm_shfl_sync_bfly_f32(0xffffffffu, v, mask, 31); }
+
+// State is the softmax of a slot over some keys: out = acc ÷ sum, weights being
+// relative to e^top.
+struct State {
+	float top, sum;
+};
+
+// joined is the factor of either of two states once they are one.
+struct Join {
+	float top, mine, theirs;
+};
+DEVICE Join join(float mine, float theirs) {
+	float top = __builtin_fmaxf(mine, theirs);
+	return {top, weight(mine, top), weight(theirs, top)};
+}
+
+// finish is a slot's output: the sink takes part in the sum alone.
+DEVICE float finish(State s, float acc, const float *sinks, int head) {
+	if (sinks) {
+		Join j = join(s.top, sinks[head]);
+		s.sum = fma(s.sum, j.mine, j.theirs);
+		acc *= j.mine;
+	}
+	return acc * (1 / s.sum);
+}
+
+// Body is a kernel for a type of cache, L lanes a key, N turns of eight values a lane,
+// and G slots.
+template <class T, int L, int N, int G> struct Body {
+	static constexpr int KEYS = 32 / L;                        // keys of a turn
+	static constexpr int TURNS = KEYS >= 16 ? 1 : KEYS == 8 ? 2 : 4; // of a chunk
+	static constexpr int CHUNK = KEYS * TURNS;                 // keys: at most 16, so within a page
+	static constexpr int WIDTH = 8 * L * N;                    // values of a head, at most
+	typedef typename T::word word;
+	typedef typename T::Eight Eight;
+
+	// Shared memory of a block.
+	struct Shared {
+		float acc[4][G][WIDTH];
+		State state[4][G];
+		float all[G][WIDTH];  // many: joined over the spans before
+		State before[2][G];   // many: the same, of this span and the next
+		Sight sight[G];       // many: of each slot; first > last: none
+	};
+
+	// load reads this lane's part of a key or a value of dim values, zeros beyond.
+	DEVICE_MEMBER void load8(Eight e[N], const word *p, int dim, bool seen) {
+		for (int c = 0; c < N; c++) {
+			int d = 8 * (c * L + tid_x() % L);
+			e[c] = Eight{};
+			if (seen && d < dim) e[c] = *(const Eight *)(p + d);
+		}
+	}
+
+	// span attends to the keys from…to of one span that begins at start, and leaves
+	// what each warp has in shared memory. MANY: slots see different keys.
+	template <bool MANY>
+	DEVICE_MEMBER void span(const Step *step, const Attention &a, Shared &s, const float (&q)[G][N][8], int seq, int kv_head, int start, int from, int to) {
+		int lane = tid_x() % 32, warp = tid_x() / 32;
+		float top[G], sum[G], acc[G][N][8];
+		for (int g = 0; g < G; g++) {
+			top[g] = -INFINITE, sum[g] = 0;
+			for (int c = 0; c < N; c++) {
+				for (int i = 0; i < 8; i++) acc[g][c][i] = 0;
+			}
+		}
+		const int *table = step->tables + (i64)seq * step->stride;
+		for (int base = start + warp * CHUNK; base <= to; base += 4 * CHUNK) {
+			if (base + CHUNK <= from) continue;
+			int page = at(table, (u32)base / (u32)a.page_size), offset = (u32)base % (u32)a.page_size + lane / L;
+			const word *k = (const word *)a.keys + token_at(page, offset, kv_head, a.kv_heads, a.page_size, a.key_dim);
+			const word *v = (const word *)a.values + token_at(page, offset, kv_head, a.kv_heads, a.page_size, a.value_stride);
+			Eight keys[TURNS][N], values[TURNS][N];
+			for (int u = 0; u < TURNS; u++) {
+				int key = base + u * KEYS + lane / L;
+				load8(keys[u], k + (i64)u * KEYS * a.key_dim, a.key_dim, key >= from && key <= to);
+			}
+			for (int u = 0; u < TURNS; u++) {
+				int key = base + u * KEYS + lane / L;
+				load8(values[u], v + (i64)u * KEYS * a.value_stride, a.value_dim, key >= from && key <= to);
+			}
+			float score[TURNS][G];
+			for (int u = 0; u < TURNS; u++) {
+				for (int g = 0; g < G; g++) score[u][g] = 0;
+				for (int c = 0; c < N; c++) {
+					for (int i = 0; i < 8; i++) {
+						float x = T::get(keys[u][c], i);
+						for (int g = 0; g < G; g++) score[u][g] = fma(q[g][c][i], x, score[u][g]);
+					}
+				}
+				for (int g = 0; g < G; g++) {
+					for (int m = 1; m < L; m *= 2) score[u][g] += shuffle(score[u][g], m);
+				}
+			}
+			for (int g = 0; g < G; g++) {
+				float best = top[g];
+				for (int u = 0; u < TURNS; u++) {
+					int key = base + u * KEYS + lane / L;
+					float x = score[u][g] * a.scale;
+					if (a.cap != 0) x = a.cap - 2 * a.cap / (1 + fast_exp(x * (2 / a.cap)));
+					bool seen = MANY ? key >= s.sight[g].first && key <= s.sight[g].last : key >= from && key <= to;
+					score[u][g] = seen ? x : -INFINITE;
+					best = __builtin_fmaxf(best, score[u][g]);
+				}
+				float rest = weight(top[g], best);
+				top[g] = best;
+				sum[g] *= rest;
+				for (int c = 0; c < N; c++) {
+					for (int i = 0; i < 8; i++) acc[g][c][i] *= rest;
+				}
+				for (int u = 0; u < TURNS; u++) {
+					score[u][g] = weight(score[u][g], best);
+					sum[g] += score[u][g];
+				}
+			}
+			for (int u = 0; u < TURNS; u++) {
+				for (int c = 0; c < N; c++) {
+					for (int i = 0; i < 8; i++) {
+						float x = T::get(values[u][c], i);
+						for (int g = 0; g < G; g++) acc[g][c][i] = fma(score[u][g], x, acc[g][c][i]);
+					}
+				}
+			}
+		}
+		// Over the groups of lanes of the warp.
+		for (int g = 0; g < G; g++) {
+			float best = top[g];
+			for (int m = L; m < 32; m *= 2) best = __builtin_fmaxf(best, shuffle(best, m));
+			float f = weight(top[g], best), all = sum[g] * f;
+			for (int m = L; m < 32; m *= 2) all += shuffle(all, m);
+			for (int c = 0; c < N; c++) {
+				for (int i = 0; i < 8; i++) {
+					float v = acc[g][c][i] * f;
+					for (int m = L; m < 32; m *= 2) v += shuffle(v, m);
+					if (lane < L) s.acc[warp][g][8 * (c * L + lane) + i] = v;
+				}
+			}
+			if (lane == 0) s.state[warp][g] = {best, all};
+		}
+	}
+
+	// warps joins what the four warps have of value d of slot g.
+	DEVICE_MEMBER float warps(const Shared &s, int g, int d, State *state) {
+		float top = -INFINITE, sum = 0, acc = 0;
+		for (int w = 0; w < 4; w++) top = __builtin_fmaxf(top, s.state[w][g].top);
+		for (int w = 0; w < 4; w++) {
+			float f = weight(s.state[w][g].top, top);
+			sum = fma(s.state[w][g].sum, f, sum);
+			acc = fma(s.acc[w][g][d], f, acc);
+		}
+		*state = {top, sum};
+		return acc;
+	}
+
+	// load_q reads this lane's part of each slot's query.
+	DEVICE_MEMBER void load_q(float (&q)[G][N][8], const Attention &a, i64 row0, i64 rows, int head0, int heads) {
+		for (int g = 0; g < G; g++) {
+			i64 row = row0 + g / a.row_heads;
+			int head = g % a.row_heads;
+			bool there = row < rows && head < heads;
+			const float *p = a.q + (row * a.heads + head0 + head) * a.key_dim;
+			for (int c = 0; c < N; c++) {
+				int d = 8 * (c * L + tid_x() % L);
+				Pack<4> x = {}, y = {};
+				if (there && d < a.key_dim) x = load<4>(p + d), y = load<4>(p + d + 4);
+				for (int i = 0; i < 4; i++) q[g][c][i] = x.v[i], q[g][c][i + 4] = y.v[i];
+			}
+		}
+	}
+
+	//	grid x  rows of sequences that have few: sequence × few + row
+	//	     y  heads of keys × parts of their query heads
+	//	     z  spans
+	DEVICE_MEMBER void few(const Step *step, const Attention &a, Shared &s) {
+		int seq = block_x() / a.few, i = block_x() % a.few;
+		if (seq >= step->seqs) return;
+		int row = at(step->seq_start, seq) + i, rows = at(step->seq_start, seq + 1) - row + i;
+		if (rows > a.few || i >= rows) return;
+		Sight sight = sight_of(step, a, row, seq);
+		int span_keys = span_of(sight, a.spans), first = sight.first / span_keys, spans = sight.last / span_keys - first + 1;
+		if (block_z() >= spans) return;
+		int group = a.heads / a.kv_heads, parts = (group + a.row_heads - 1) / a.row_heads;
+		int kv_head = block_y() / parts, part = block_y() % parts;
+		int head0 = kv_head * group + part * a.row_heads, heads = min_of(a.row_heads, group - part * a.row_heads);
+
+		float q[G][N][8];
+		load_q(q, a, row, row + 1, head0, heads);
+		int start = (first + block_z()) * span_keys;
+		span<false>(step, a, s, q, seq, kv_head, start, max_of(start, sight.first), min_of(start + span_keys - 1, sight.last));
+		barrier();
+		for (int i = tid_x(); i < heads * WIDTH; i += 128) {
+			int g = i / WIDTH, d = i % WIDTH;
+			if (d >= a.value_dim) continue;
+			State state;
+			float acc = warps(s, g, d, &state);
+			if (spans == 1) {
+				a.out[((i64)row * a.heads + head0 + g) * a.value_dim + d] = finish(state, acc, a.sinks, head0 + g);
+				continue;
+			}
+			i64 at = ((i64)block_x() * a.heads + head0 + g) * a.spans + block_z();
+			a.partial[at * a.value_dim + d] = acc;
+			if (d == 0) a.tops[2 * at] = state.top, a.tops[2 * at + 1] = state.sum;
+		}
+	}
+
+	//	grid x  G ÷ row_heads rows each
+	//	     y  heads of keys × parts of their query heads
+	DEVICE_MEMBER void many(const Step *step, const Attention &a, Shared &s) {
+		int per = G / a.row_heads;
+		i64 row0 = (i64)block_x() * per;
+		if (row0 >= step->rows) return;
+		i64 rows = row0 + per < step->rows ? row0 + per : step->rows;
+		int group = a.heads / a.kv_heads, parts = (group + a.row_heads - 1) / a.row_heads;
+		int kv_head = block_y() / parts, part = block_y() % parts;
+		int head0 = kv_head * group + part * a.row_heads, heads = min_of(a.row_heads, group - part * a.row_heads);
+		float q[G][N][8];
+		load_q(q, a, row0, rows, head0, heads);
+		for (int seq = at(step->seq, row0); seq <= at(step->seq, rows - 1); seq++) {
+			int begin = at(step->seq_start, seq), end = at(step->seq_start, seq + 1);
+			if (end - begin <= a.few) continue;
+			int low = 0x7fffffff, high = -1; // what any slot of this sequence sees
+			barrier();
+			for (int g = 0; g < G; g++) {
+				i64 row = row0 + g / a.row_heads;
+				Sight sight = {1, 0};
+				if (row >= begin && row < end && row < rows && g / a.row_heads < per && g % a.row_heads < heads) sight = sight_of(step, a, row, seq);
+				if (sight.last >= sight.first) low = min_of(low, sight.first), high = max_of(high, sight.last);
+				if (tid_x() == 0) s.sight[g] = sight, s.before[0][g] = {-INFINITE, 0};
+			}
+			for (int i = tid_x(); i < G * WIDTH; i += 128) s.all[i / WIDTH][i % WIDTH] = 0;
+			int turn = 0;
+			for (int start = low / SPAN * SPAN; start <= high; start += SPAN) {
+				barrier();
+				span<true>(step, a, s, q, seq, kv_head, start, max_of(start, low), min_of(start + SPAN - 1, high));
+				barrier();
+				for (int i = tid_x(); i < G * WIDTH; i += 128) {
+					int g = i / WIDTH, d = i % WIDTH;
+					State state, before = s.before[turn][g];
+					float acc = warps(s, g, d, &state);
+					Join j = join(before.top, state.top);
+					s.all[g][d] = fma(acc, j.theirs, s.all[g][d] * j.mine);
+					if (d == 0) s.before[turn ^ 1][g] = {j.top, fma(state.sum, j.theirs, before.sum * j.mine)};
+				}
+				turn ^= 1;
+			}
+			barrier();
+			for (int i = tid_x(); i < G * WIDTH; i += 128) {
+				int g = i / WIDTH, d = i % WIDTH;
+				if (s.sight[g].last < s.sight[g].first || d >= a.value_dim) continue;
+				int head = head0 + g % a.row_heads;
+				a.out[((row0 + g / a.row_heads) * a.heads + head) * a.value_dim + d] = finish(s.before[turn][g], s.all[g][d], a.sinks, head);
+			}
+		}
+	}
+};
+
+#define ATTEND(name, kind, T, L, N, G) \
+	GLOBAL BLOCK(128) void name(const Step *step, const float *q, float *out, float *partial, float *tops, const void *keys, \
+		const void *values, const float *sinks, int heads, int kv_heads, int key_dim, int value_dim, int value_stride, \
+		float scale, float cap, int window, int both, int page_size, int spans, int few, int row_heads) { \
+		SHARED static Body<T, L, N, G>::Shared s; \
+		Body<T, L, N, G>::kind(step, {q, out, partial, tops, keys, values, sinks, heads, kv_heads, key_dim, value_dim, value_stride, \
+			scale, cap, window, both, page_size, spans, few, row_heads}, s); \
+	}
+
+// The kernels of one type: NAME_KIND_LANESxSLOTS; 96 lanes stand for 32 of three turns.
+#define ATTEND_ALL(type, T) \
+	ATTEND(attend_##type##_few_2x1, few, T, 2, 1, 1) \
+	ATTEND(attend_##type##_few_8x1, few, T, 8, 1, 1) \
+	ATTEND(attend_##type##_few_8x4, few, T, 8, 1, 4) \
+	ATTEND(attend_##type##_few_8x8, few, T, 8, 1, 8) \
+	ATTEND(attend_##type##_few_16x1, few, T, 16, 1, 1) \
+	ATTEND(attend_##type##_few_16x4, few, T, 16, 1, 4) \
+	ATTEND(attend_##type##_few_16x8, few, T, 16, 1, 8) \
+	ATTEND(attend_##type##_few_32x1, few, T, 32, 1, 1) \
+	ATTEND(attend_##type##_few_32x4, few, T, 32, 1, 4) \
+	ATTEND(attend_##type##_few_96x2, few, T, 32, 3, 2) \
+	ATTEND(attend_##type##_many_2x8, many, T, 2, 1, 8) \
+	ATTEND(attend_##type##_many_8x8, many, T, 8, 1, 8) \
+	ATTEND(attend_##type##_many_16x8, many, T, 16, 1, 8) \
+	ATTEND(attend_##type##_many_32x4, many, T, 32, 1, 4) \
+	ATTEND(attend_##type##_many_96x2, many, T, 32, 3, 2)
