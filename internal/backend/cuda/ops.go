@@ -16,7 +16,15 @@ type compiler func(r *rig, o prog.Op) (op, error)
 
 // compilers are the ops that this backend has.
 var compilers = map[string]compiler{
-	prog.AddTo{}.Kind(): of(compileAddTo),
+	prog.Activate{}.Kind():   of(compileActivate),
+	prog.AddTo{}.Kind():      of(compileAddTo),
+	prog.Attend{}.Kind():     of(compileAttend),
+	prog.GateMul{}.Kind():    of(compileGateMul),
+	prog.Norm{}.Kind():       of(compileNorm),
+	prog.Output{}.Kind():     of(compileOutput),
+	prog.RopeAppend{}.Kind(): of(compileRopeAppend),
+	prog.RowScale{}.Kind():   of(compileRowScale),
+	prog.TakeRows{}.Kind():   of(compileTakeRows),
 }
 
 // of is a compiler of one kind of op.

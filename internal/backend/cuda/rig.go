@@ -30,6 +30,8 @@ type rig struct {
 
 	regions  *regions
 	constant []constant
+	angles   []angles // of rope.go: what layers share
+	temps    []temps
 
 	scratchAt   address
 	scratchMost int64 // of any op

@@ -4,11 +4,11 @@
 // attend_join joins the spans of a row's head, from position 0 on, a sink last. Rows of
 // one span have been finished already.
 //
-//	grid x  rows of sequences that have few: sequence × few + row
+//	grid x  rows of sequences that have few: row × seqs + sequence
 //	     y  heads
 GLOBAL BLOCK(128) void attend_join(const Step *step, float *out, const float *partial, const float *tops, const float *sinks,
-	int heads, int value_dim, int window, int both, int spans, int few) {
-	int seq = block_x() / few, i = block_x() % few, head = block_y();
+	int heads, int value_dim, int window, int both, int spans, int few, int seqs) {
+	int seq = block_x() % seqs, i = block_x() / seqs, head = block_y();
 	if (seq >= step->seqs) return;
 	int row = at(step->seq_start, seq) + i, rows = at(step->seq_start, seq + 1) - row + i;
 	if (rows > few || i >= rows) return;
@@ -17,7 +17,7 @@ GLOBAL BLOCK(128) void attend_join(const Step *step, float *out, const float *pa
 	Sight sight = sight_of(step, a, row, seq);
 	int span = span_of(sight, spans), n = sight.last / span - sight.first / span + 1;
 	if (n == 1) return;
-	i64 from = ((i64)block_x() * heads + head) * spans;
+	i64 from = (((i64)seq * few + i) * heads + head) * spans;
 	for (int d = tid_x(); d < value_dim; d += threads_x()) {
 		State all = {-INFINITE, 0};
 		float acc = 0;

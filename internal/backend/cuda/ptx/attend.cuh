@@ -30,13 +30,15 @@ struct Attention {
 	const void *keys;   // of the layer
 	const void *values; // of the layer, or keys
 	const float *sinks; // [heads], or null
+	i64 key_page, value_page; // bytes from page to page
 	int heads, kv_heads, key_dim, value_dim;
-	int value_stride; // of a value: value_dim, or key_dim where they lie in keys
+	int value_step; // from value to value: value_dim, or key_dim where they lie in keys
 	float scale, cap; // cap 0: none
 	int window, both;
 	int page_size;
 	int spans;     // few: the most spans of a row, to which partial is made
 	int few;       // sequences of up to so many rows are attend_few's
+	int seqs;      // few: the grid's sequences, at least the step's
 	int row_heads; // slots of one row: at most the query heads of a head of keys
 };
 
@@ -115,6 +117,7 @@ template <class T, int L, int N, int G> struct Body {
 
 	// load reads this lane's part of a key or a value of dim values, zeros beyond.
 	DEVICE_MEMBER void load8(Eight e[N], const word *p, int dim, bool seen) {
+#pragma unroll
 		for (int c = 0; c < N; c++) {
 			int d = 8 * (c * L + tid_x() % L);
 			e[c] = Eight{};
@@ -128,9 +131,12 @@ template <class T, int L, int N, int G> struct Body {
 	DEVICE_MEMBER void span(const Step *step, const Attention &a, Shared &s, const float (&q)[G][N][8], int seq, int kv_head, int start, int from, int to) {
 		int lane = tid_x() % 32, warp = tid_x() / 32;
 		float top[G], sum[G], acc[G][N][8];
+#pragma unroll
 		for (int g = 0; g < G; g++) {
 			top[g] = -INFINITE, sum[g] = 0;
+#pragma unroll
 			for (int c = 0; c < N; c++) {
+#pragma unroll
 				for (int i = 0; i < 8; i++) acc[g][c][i] = 0;
 			}
 		}
@@ -138,32 +144,43 @@ template <class T, int L, int N, int G> struct Body {
 		for (int base = start + warp * CHUNK; base <= to; base += 4 * CHUNK) {
 			if (base + CHUNK <= from) continue;
 			int page = at(table, (u32)base / (u32)a.page_size), offset = (u32)base % (u32)a.page_size + lane / L;
-			const word *k = (const word *)a.keys + token_at(page, offset, kv_head, a.kv_heads, a.page_size, a.key_dim);
-			const word *v = (const word *)a.values + token_at(page, offset, kv_head, a.kv_heads, a.page_size, a.value_stride);
+			const word *k = token_at<T>(a.keys, a.key_page, page, kv_head, a.page_size, offset, a.key_dim);
+			const word *v = token_at<T>(a.values, a.value_page, page, kv_head, a.page_size, offset, a.value_step);
 			Eight keys[TURNS][N], values[TURNS][N];
+#pragma unroll
 			for (int u = 0; u < TURNS; u++) {
 				int key = base + u * KEYS + lane / L;
 				load8(keys[u], k + (i64)u * KEYS * a.key_dim, a.key_dim, key >= from && key <= to);
 			}
+#pragma unroll
 			for (int u = 0; u < TURNS; u++) {
 				int key = base + u * KEYS + lane / L;
-				load8(values[u], v + (i64)u * KEYS * a.value_stride, a.value_dim, key >= from && key <= to);
+				load8(values[u], v + (i64)u * KEYS * a.value_step, a.value_dim, key >= from && key <= to);
 			}
 			float score[TURNS][G];
+#pragma unroll
 			for (int u = 0; u < TURNS; u++) {
+#pragma unroll
 				for (int g = 0; g < G; g++) score[u][g] = 0;
+#pragma unroll
 				for (int c = 0; c < N; c++) {
+#pragma unroll
 					for (int i = 0; i < 8; i++) {
 						float x = T::get(keys[u][c], i);
+#pragma unroll
 						for (int g = 0; g < G; g++) score[u][g] = fma(q[g][c][i], x, score[u][g]);
 					}
 				}
+#pragma unroll
 				for (int g = 0; g < G; g++) {
+#pragma unroll
 					for (int m = 1; m < L; m *= 2) score[u][g] += shuffle(score[u][g], m);
 				}
 			}
+#pragma unroll
 			for (int g = 0; g < G; g++) {
 				float best = top[g];
+#pragma unroll
 				for (int u = 0; u < TURNS; u++) {
 					int key = base + u * KEYS + lane / L;
 					float x = score[u][g] * a.scale;
@@ -175,32 +192,45 @@ template <class T, int L, int N, int G> struct Body {
 				float rest = weight(top[g], best);
 				top[g] = best;
 				sum[g] *= rest;
+#pragma unroll
 				for (int c = 0; c < N; c++) {
+#pragma unroll
 					for (int i = 0; i < 8; i++) acc[g][c][i] *= rest;
 				}
+#pragma unroll
 				for (int u = 0; u < TURNS; u++) {
 					score[u][g] = weight(score[u][g], best);
 					sum[g] += score[u][g];
 				}
 			}
+#pragma unroll
 			for (int u = 0; u < TURNS; u++) {
+#pragma unroll
 				for (int c = 0; c < N; c++) {
+#pragma unroll
 					for (int i = 0; i < 8; i++) {
 						float x = T::get(values[u][c], i);
+#pragma unroll
 						for (int g = 0; g < G; g++) acc[g][c][i] = fma(score[u][g], x, acc[g][c][i]);
 					}
 				}
 			}
 		}
 		// Over the groups of lanes of the warp.
+#pragma unroll
 		for (int g = 0; g < G; g++) {
 			float best = top[g];
+#pragma unroll
 			for (int m = L; m < 32; m *= 2) best = __builtin_fmaxf(best, shuffle(best, m));
 			float f = weight(top[g], best), all = sum[g] * f;
+#pragma unroll
 			for (int m = L; m < 32; m *= 2) all += shuffle(all, m);
+#pragma unroll
 			for (int c = 0; c < N; c++) {
+#pragma unroll
 				for (int i = 0; i < 8; i++) {
 					float v = acc[g][c][i] * f;
+#pragma unroll
 					for (int m = L; m < 32; m *= 2) v += shuffle(v, m);
 					if (lane < L) s.acc[warp][g][8 * (c * L + lane) + i] = v;
 				}
@@ -224,25 +254,28 @@ template <class T, int L, int N, int G> struct Body {
 
 	// load_q reads this lane's part of each slot's query.
 	DEVICE_MEMBER void load_q(float (&q)[G][N][8], const Attention &a, i64 row0, i64 rows, int head0, int heads) {
+#pragma unroll
 		for (int g = 0; g < G; g++) {
 			i64 row = row0 + g / a.row_heads;
 			int head = g % a.row_heads;
 			bool there = row < rows && head < heads;
 			const float *p = a.q + (row * a.heads + head0 + head) * a.key_dim;
+#pragma unroll
 			for (int c = 0; c < N; c++) {
 				int d = 8 * (c * L + tid_x() % L);
 				Pack<4> x = {}, y = {};
 				if (there && d < a.key_dim) x = load<4>(p + d), y = load<4>(p + d + 4);
+#pragma unroll
 				for (int i = 0; i < 4; i++) q[g][c][i] = x.v[i], q[g][c][i + 4] = y.v[i];
 			}
 		}
 	}
 
-	//	grid x  rows of sequences that have few: sequence × few + row
+	//	grid x  rows of sequences that have few: row × seqs + sequence
 	//	     y  heads of keys × parts of their query heads
 	//	     z  spans
 	DEVICE_MEMBER void few(const Step *step, const Attention &a, Shared &s) {
-		int seq = block_x() / a.few, i = block_x() % a.few;
+		int seq = block_x() % a.seqs, i = block_x() / a.seqs;
 		if (seq >= step->seqs) return;
 		int row = at(step->seq_start, seq) + i, rows = at(step->seq_start, seq + 1) - row + i;
 		if (rows > a.few || i >= rows) return;
@@ -258,8 +291,8 @@ template <class T, int L, int N, int G> struct Body {
 		int start = (first + block_z()) * span_keys;
 		span<false>(step, a, s, q, seq, kv_head, start, max_of(start, sight.first), min_of(start + span_keys - 1, sight.last));
 		barrier();
-		for (int i = tid_x(); i < heads * WIDTH; i += 128) {
-			int g = i / WIDTH, d = i % WIDTH;
+		for (int v = tid_x(); v < heads * WIDTH; v += 128) {
+			int g = v / WIDTH, d = v % WIDTH;
 			if (d >= a.value_dim) continue;
 			State state;
 			float acc = warps(s, g, d, &state);
@@ -267,7 +300,7 @@ template <class T, int L, int N, int G> struct Body {
 				a.out[((i64)row * a.heads + head0 + g) * a.value_dim + d] = finish(state, acc, a.sinks, head0 + g);
 				continue;
 			}
-			i64 at = ((i64)block_x() * a.heads + head0 + g) * a.spans + block_z();
+			i64 at = (((i64)seq * a.few + i) * a.heads + head0 + g) * a.spans + block_z();
 			a.partial[at * a.value_dim + d] = acc;
 			if (d == 0) a.tops[2 * at] = state.top, a.tops[2 * at + 1] = state.sum;
 		}
@@ -290,6 +323,7 @@ template <class T, int L, int N, int G> struct Body {
 			if (end - begin <= a.few) continue;
 			int low = 0x7fffffff, high = -1; // what any slot of this sequence sees
 			barrier();
+#pragma unroll
 			for (int g = 0; g < G; g++) {
 				i64 row = row0 + g / a.row_heads;
 				Sight sight = {1, 0};
@@ -326,11 +360,11 @@ template <class T, int L, int N, int G> struct Body {
 
 #define ATTEND(name, kind, T, L, N, G) \
 	GLOBAL BLOCK(128) void name(const Step *step, const float *q, float *out, float *partial, float *tops, const void *keys, \
-		const void *values, const float *sinks, int heads, int kv_heads, int key_dim, int value_dim, int value_stride, \
-		float scale, float cap, int window, int both, int page_size, int spans, int few, int row_heads) { \
+		const void *values, const float *sinks, i64 key_page, i64 value_page, int heads, int kv_heads, int key_dim, int value_dim, int value_step, \
+		float scale, float cap, int window, int both, int page_size, int spans, int few, int seqs, int row_heads) { \
 		SHARED static Body<T, L, N, G>::Shared s; \
-		Body<T, L, N, G>::kind(step, {q, out, partial, tops, keys, values, sinks, heads, kv_heads, key_dim, value_dim, value_stride, \
-			scale, cap, window, both, page_size, spans, few, row_heads}, s); \
+		Body<T, L, N, G>::kind(step, {q, out, partial, tops, keys, values, sinks, key_page, value_page, heads, kv_heads, key_dim, value_dim, value_step, \
+			scale, cap, window, both, page_size, spans, few, seqs, row_heads}, s); \
 	}
 
 // The kernels of one type: NAME_KIND_LANESxSLOTS; 96 lanes stand for 32 of three turns.

@@ -1,9 +1,9 @@
 // The KV cache's layout. A layer's keys, and its values, are
 //
-//	[page][head][token of the page][value of the head]
+//	page 0 │ head 0: token 0: dim values, token 1, … │ head 1 │ … ── a stride ─▶ page 1
 //
-// so that the keys of one head in one page are one run, and a page of a layer is one
-// piece. Values of a layer whose values begin its keys lie in the keys, every
+// so that the keys of one head in one page are one run; what else lies between two
+// pages of a layer is none of the kernels' business. Values of a layer whose values begin its keys lie in the keys, every
 // key's width apart.
 #pragma once
 #include "math.cuh"
@@ -44,8 +44,7 @@ struct F32 {
 	DEVICE_MEMBER float get(const Eight &e, int i) { return from_bits(i < 4 ? e.a.w[i] : e.b.w[i - 4]); }
 };
 
-// token_at is where head's entry of a token begins that is the one at place offset in
-// page.
-DEVICE i64 token_at(int page, int offset, int head, int heads, int page_size, int dim) {
-	return (((i64)page * heads + head) * page_size + offset) * dim;
+// token_at is where the entry of a head begins for the token at a place in a page.
+template <class T> DEVICE typename T::word *token_at(const void *part, i64 page_bytes, int page, int head, int page_size, int place, int dim) {
+	return (typename T::word *)((u8 *)part + page * page_bytes) + ((i64)head * page_size + place) * dim;
 }

@@ -73,6 +73,7 @@ struct Rope {
 	const float *angles; // [rows][pairs][2]
 	const float *temps;  // [rows], or null
 	void *keys, *values; // of the layer
+	i64 key_page, value_page; // bytes from page to page
 	int heads, kv_heads, dim, value_dim;
 	int k_normed;            // how many values of a key are normalised
 	int pairs, first, apart; // rotation: pairs, from this value on; apart 0: neighbours, else their distance
@@ -119,23 +120,23 @@ template <class T> DEVICE void append(const Step *step, const Rope &a) {
 		return;
 	}
 	head -= a.heads;
-	int slot = at(step->slots, row), page = slot / a.page_size, offset = slot % a.page_size;
+	int slot = at(step->slots, row), page = slot / a.page_size, place = slot % a.page_size;
 	if (head < a.kv_heads) {
-		word *to = (word *)a.keys + token_at(page, offset, head, a.kv_heads, a.page_size, a.dim);
+		word *to = token_at<T>(a.keys, a.key_page, page, head, a.page_size, place, a.dim);
 		head_of(a, a.k + (row * a.kv_heads + head) * a.dim, a.k_norm, a.k_normed, row, 1, [&](int i, float v) { to[i] = T::pack(v); });
 		return;
 	}
 	head -= a.kv_heads;
-	word *to = (word *)a.values + token_at(page, offset, head, a.kv_heads, a.page_size, a.value_dim);
+	word *to = token_at<T>(a.values, a.value_page, page, head, a.page_size, place, a.value_dim);
 	const float *v = a.v + (row * a.kv_heads + head) * a.value_dim;
 	for (int i = tid_x() % 32; i < a.value_dim; i += 32) to[i] = T::pack(v[i]);
 }
 
 #define ROPE_APPEND(name, T) \
 	GLOBAL BLOCK(128) void name(const Step *step, float *q, const float *k, const float *v, const float *q_norm, const float *k_norm, \
-		const float *angles, const float *temps, void *keys, void *values, int heads, int kv_heads, int dim, int value_dim, \
+		const float *angles, const float *temps, void *keys, void *values, i64 key_page, i64 value_page, int heads, int kv_heads, int dim, int value_dim, \
 		int k_normed, int pairs, int first, int apart, float eps, int page_size) { \
-		append<T>(step, {q, k, v, q_norm, k_norm, angles, temps, keys, values, heads, kv_heads, dim, value_dim, k_normed, pairs, first, apart, eps, page_size}); \
+		append<T>(step, {q, k, v, q_norm, k_norm, angles, temps, keys, values, key_page, value_page, heads, kv_heads, dim, value_dim, k_normed, pairs, first, apart, eps, page_size}); \
 	}
 
 ROPE_APPEND(rope_append_f16, F16)
