@@ -20,8 +20,9 @@ import (
 //	byte 8–11   low nibble: bits 0–3 of scale 4–7, high nibble: of min 4–7
 const q4KBytes = 2 + 2 + 12 + 128
 
-// scaleMin unpacks scale and min j of the 12 bytes s.
-func scaleMin(s []byte, j int) (scale, least int32) {
+// ScaleMin unpacks scale and minimum j, 0 to 7, of the 12 bytes s of a Q4_K or Q5_K
+// block. Safe for concurrent use.
+func ScaleMin(s []byte, j int) (scale, least int32) {
 	if j < 4 {
 		return int32(s[j] & 63), int32(s[j+4] & 63)
 	}
@@ -48,7 +49,7 @@ func decodeQ4K(dst []float32, src []byte) {
 		blk, out := src[b*q4KBytes:(b+1)*q4KBytes], dst[b*256:(b+1)*256]
 		d, dmin := f16At(blk), f16At(blk[2:])
 		for j := range 8 {
-			sc, mn := scaleMin(blk[4:16], j)
+			sc, mn := ScaleMin(blk[4:16], j)
 			step, base := float32(d*float32(sc)), float32(dmin*float32(mn))
 			qs, shift := nibbles(blk, j)
 			for i, q := range qs {
@@ -98,7 +99,7 @@ func dotQ4K(row []byte, act *Act) float32 {
 		sums := act.Sums[b*256/SubElems:]
 		var products, minima int32
 		for j := range 8 {
-			sc, mn := scaleMin(blk[4:16], j)
+			sc, mn := ScaleMin(blk[4:16], j)
 			qs, shift := nibbles(blk, j)
 			var dot int32
 			for i, q := range qs {

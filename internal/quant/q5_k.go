@@ -12,7 +12,7 @@ const q5KBytes = 2 + 2 + 12 + 32 + 128
 func takeQ5K(b []byte) (t Taken) {
 	t.D[0], t.M[0] = f16At(b), -f16At(b[2:])
 	for j := range 8 {
-		sc, mn := scaleMin(b[4:16], j)
+		sc, mn := ScaleMin(b[4:16], j)
 		t.scale32(j, int16(sc))
 		t.Least[2*j], t.Least[2*j+1] = int16(mn), int16(mn)
 		for i, high := range b[16:48] {

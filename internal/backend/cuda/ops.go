@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 
 	"github.com/paddock-go/paddock/internal/prog"
-	"github.com/paddock-go/paddock/internal/quant"
 )
 
 // le is the byte order of the device.
@@ -31,6 +30,3 @@ var compilers = map[string]compiler{
 func of[O prog.Op](compile func(r *rig, o O) (op, error)) compiler {
 	return func(r *rig, o prog.Op) (op, error) { return compile(r, o.(O)) }
 }
-
-// packings are the formats of weights that this backend has.
-var packings = map[quant.Type]packing{}

@@ -123,8 +123,13 @@ DEVICE int dot4(u32 a, u32 b, int c) {
 constexpr int SEED = 0x4b400000;
 DEVICE float seeded(int sum) { return __builtin_bit_cast(float, sum) - 12582912.f; }
 
-// A product that is rounded before anything is added to it.
-DEVICE float times(float a, float b) { return __nvvm_mul_rn_f(a, b); }
+// A product that is rounded before anything is added to it: without .rn the driver's
+// compiler may fuse it with the sum.
+DEVICE float times(float a, float b) {
+	float v;
+	asm("mul.rn.f32 %0, %1, %2;" : "=f"(v) : "f"(a), "f"(b));
+	return v;
+}
 
 DEVICE float shuffle_xor(float v, int bit) { return __nvvm_shfl_sync_bfly_f32(0xffffffffu, v, bit, 31); }
 

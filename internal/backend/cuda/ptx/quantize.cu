@@ -37,31 +37,33 @@ DEVICE u32 quants_of(f32x4 v, float inv, int *sum) {
 	return (u32)(a & 255) | (u32)(b & 255) << 8 | (u32)(c & 255) << 16 | (u32)(d & 255) << 24;
 }
 
-// Where row block_y of a rounding comes from: rows lie `stride` apart, those of group
-// block_z `apart` values behind; or `from` says for each row which it is a copy of.
+// Where row block_x of a rounding comes from, and which row of the result it is. Rows
+// lie `stride` values apart, those of group block_z `apart` behind; or `from` says for
+// each which one it is a copy of, none if that is below 0.
 struct Source {
 	const float *row;
-	int to; // row of the result
+	i64 to;
+	int cols; // values; what a block has beyond is 0
 };
-DEVICE bool source_of(const int *counts, const int *from, const float *src, int stride, int apart, int rows_apart, Source &s) {
-	int row = block_y();
+DEVICE bool source_of(const int *counts, const int *from, const float *src, int stride, int apart, int to_row, int to_group, int cols, Source &s) {
+	int row = block_x();
 	if (row >= counts[0]) return false;
-	s.to = block_z() * rows_apart + row;
 	int at = from ? from[row] : row;
-	if (at < 0) return false; // between two groups
-	s.row = src + (i64)at * stride + (i64)block_z() * apart;
+	if (at < 0) return false;
+	s = Source{src + (i64)at * stride + (i64)block_z() * apart, (i64)row * to_row + (i64)block_z() * to_group, cols};
 	return true;
 }
 
-#define ROUND_PARAMS const int *counts, const int *from, const float *src, int stride, int apart, int rows_apart, int nb
+#define ROUND_PARAMS \
+	const int *counts, const int *from, const float *src, int stride, int apart, int to_row, int to_group, int cols, int nb
 #define ROUND_SOURCE \
 	Source s;        \
-	if (!source_of(counts, from, src, stride, apart, rows_apart, s)) return;
+	if (!source_of(counts, from, src, stride, apart, to_row, to_group, cols, s)) return;
 
 // Blocks of 32, each by 8 lanes with 4 values; 128 threads have 16 blocks.
 GLOBAL BLOCK(128) void round_q8x32(ROUND_PARAMS, u8 *q, float *d) {
 	ROUND_SOURCE
-	int b = block_x() * 16 + tid_x() / 8, part = tid_x() & 7;
+	int b = block_y() * 16 + tid_x() / 8, part = tid_x() & 7;
 	bool in = b < nb; // all lanes of a warp shuffle
 	f32x4 v = {};
 	if (in) v = floats(s.row + b * 32 + part * 4);
@@ -69,15 +71,15 @@ GLOBAL BLOCK(128) void round_q8x32(ROUND_PARAMS, u8 *q, float *d) {
 	if (!in) return;
 	int sum = 0;
 	u32 bytes = quants_of(v, 127.f / most, &sum);
-	*(u32 *)(q + (i64)s.to * nb * 32 + (i64)(part / 4) * nb * 16 + (i64)b * 16 + part % 4 * 4) = bytes;
-	if (part == 0) d[((i64)(s.to >> 3) * nb + b) * 8 + (s.to & 7)] = half_to_float(float_to_half(most / 127.f));
+	*(u32 *)(q + s.to * nb * 32 + (i64)(part / 4) * nb * 16 + (i64)b * 16 + part % 4 * 4) = bytes;
+	if (part == 0) d[((s.to >> 3) * nb + b) * 8 + (s.to & 7)] = half_to_float(float_to_half(most / 127.f));
 }
 
 // Blocks of 256, each by a warp whose lanes have 8 values; with the sum of each 32
 // quants. 128 threads have 4 blocks.
 GLOBAL BLOCK(128) void round_q8x256(ROUND_PARAMS, u8 *q, float *d, i16 *sums) {
 	ROUND_SOURCE
-	int super = block_x() * 4 + tid_x() / 32, lane = tid_x() & 31;
+	int super = block_y() * 4 + tid_x() / 32, lane = tid_x() & 31;
 	if (super * 8 >= nb) return;
 	const float *x = s.row + super * 256 + lane * 8;
 	f32x4 v = floats(x), w = floats(x + 4);
@@ -87,11 +89,60 @@ GLOBAL BLOCK(128) void round_q8x256(ROUND_PARAMS, u8 *q, float *d, i16 *sums) {
 	u32x2 bytes;
 	bytes.x = quants_of(v, inv, &sum);
 	bytes.y = quants_of(w, inv, &sum);
-	*(u32x2 *)(q + (i64)s.to * nb * 32 + (i64)(part / 2) * nb * 16 + (i64)b * 16 + part % 2 * 8) = bytes;
+	*(u32x2 *)(q + s.to * nb * 32 + (i64)(part / 2) * nb * 16 + (i64)b * 16 + part % 2 * 8) = bytes;
 	sum += __nvvm_shfl_sync_bfly_i32(0xffffffffu, sum, 1, 31);
 	sum += __nvvm_shfl_sync_bfly_i32(0xffffffffu, sum, 2, 31);
 	i64 panel = s.to >> 3;
-	int in = s.to & 7;
+	int in = (int)(s.to & 7);
 	if (part == 0) sums[(panel * nb + b) * 8 + in] = (i16)sum;
 	if (lane == 0) d[(panel * (nb / 8) + super) * 8 + in] = 1.f / inv;
+}
+
+// Floats, by chunks of 16 bytes; nb is how many of those there are in a row, and may be
+// more than the values fill.
+
+// A copy, where rows of the source are not whole chunks.
+GLOBAL BLOCK(128) void round_f32(ROUND_PARAMS, float *to) {
+	ROUND_SOURCE
+	int i = block_y() * 128 + tid_x();
+	if (i < nb * 4) to[s.to * nb * 4 + i] = i < cols ? s.row[i] : 0;
+}
+
+// To bf16, to the nearest, ties to even, denormals to zero first.
+DEVICE u16 bf16_of(float v) {
+	u32 b = __builtin_bit_cast(u32, v), magnitude = b & 0x7fffffff;
+	if (magnitude < 0x00800000) return (u16)(b >> 16 & 0x8000);
+	if (magnitude > 0x7f800000) return (u16)(b >> 16 | 0x40); // a NaN stays one
+	return (u16)((b + 0x7fff + (b >> 16 & 1)) >> 16);
+}
+GLOBAL BLOCK(128) void round_bf16(ROUND_PARAMS, u16 *to) {
+	ROUND_SOURCE
+	int i = block_y() * 128 + tid_x();
+	if (i < nb * 8) to[s.to * nb * 8 + i] = i < cols ? bf16_of(s.row[i]) : 0;
+}
+
+// As two terms of f16, x × 2^k = high + low, which keep 22 bits: with k such that the
+// largest magnitude of the row is 2^14 to 2^15. scale is 2^-k. One block a row.
+GLOBAL BLOCK(256) void split_f16(ROUND_PARAMS, u16 *high, u16 *low, float *scale) {
+	SHARED u32 most_by_warp[8];
+	ROUND_SOURCE
+	u32 most = 0;
+	for (int i = tid_x(); i < cols; i += 256) {
+		u32 b = bits_of(s.row[i]);
+		most = most > b ? most : b;
+	}
+	most = warp_max_bits(most, 32);
+	if ((tid_x() & 31) == 0) most_by_warp[tid_x() / 32] = most;
+	barrier();
+#pragma unroll
+	for (int i = 0; i < 8; i++) most = most > most_by_warp[i] ? most : most_by_warp[i];
+	int k = least(141 - (int)(most >> 23), 120);
+	float up = __builtin_bit_cast(float, (127 + k) << 23);
+	if (tid_x() == 0) scale[s.to] = __builtin_bit_cast(float, (127 - k) << 23);
+	for (int i = tid_x(); i < nb * 8; i += 256) {
+		float v = i < cols ? s.row[i] * up : 0;
+		u16 h = float_to_half(v);
+		high[s.to * nb * 8 + i] = h;
+		low[s.to * nb * 8 + i] = float_to_half(v - half_to_float(h));
+	}
 }

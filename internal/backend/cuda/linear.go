@@ -1,0 +1,123 @@
+package cuda
+
+import "github.com/paddock-go/paddock/internal/prog"
+
+// linear is a Linear or a Head: each form of the input that a family of kernels wants
+// is made once, and then all weights of a format multiply it together.
+type linear struct {
+	*rig
+	in    prog.BufID
+	parts []part
+	scale float32
+	cap   float32
+	forms []*rounded // those that may be wanted
+}
+
+func compileLinear(r *rig, o prog.Linear) (op, error) {
+	l := &linear{rig: r, in: o.In, scale: 1}
+	for _, p := range o.Parts {
+		l.parts = append(l.parts, part{r.matrix(p.W), r.buf(p.Out), r.vector(p.Bias), r.width(p.Out)})
+	}
+	l.place()
+	return l, nil
+}
+
+func compileHead(r *rig, o prog.Head) (op, error) {
+	l := &linear{rig: r, in: o.In, scale: o.Scale, cap: o.Cap}
+	l.parts = []part{{r.matrix(o.W), r.logits, r.vector(o.Bias), r.prog.Vocab}}
+	l.place()
+	return l, nil
+}
+
+// place gives the rounded inputs their places in the op's scratch.
+func (o *linear) place() {
+	var s scratchPlan
+	most := o.rows(o.in, o.most())
+	for _, p := range o.parts {
+		m := multipliers[p.w.format]
+		for _, kind := range []roundedKind{m.few, m.many} {
+			if o.form(m, kind, p.w.cols) == nil {
+				form := &rounded{kind: kind, padded: m.padded(p.w.cols)}
+				o.forms = append(o.forms, form)
+				s.add(form, most)
+			}
+		}
+	}
+	s.place(o.rig)
+}
+
+// form finds the input in a form.
+func (o *linear) form(m multiplier, kind roundedKind, cols int) *rounded {
+	for _, f := range o.forms {
+		if f.kind == kind && f.padded == m.padded(cols) {
+			return f
+		}
+	}
+	return nil
+}
+
+// scratchPlan collects what an op needs of its scratch, which is asked for once.
+type scratchPlan struct {
+	regions regions
+	set     []func(base address)
+}
+
+// bytes is room for something; set is told where.
+func (s *scratchPlan) bytes(n int64, set func(address)) {
+	at := s.regions.take(n)
+	if n > 0 {
+		s.set = append(s.set, func(base address) { set(base + at) })
+	}
+}
+
+// add is room for rounded rows.
+func (s *scratchPlan) add(x *rounded, rows int) {
+	x.take(rows, s.regions.take)
+	s.set = append(s.set, func(base address) {
+		for _, at := range []*address{&x.x, &x.d, &x.s} {
+			*at += base
+		}
+	})
+}
+
+func (s *scratchPlan) place(r *rig) {
+	base := r.scratch(s.regions.total)
+	for _, set := range s.set {
+		set(base)
+	}
+}
+
+// count is where a step says how many rows a buffer has.
+func (r *rig) count(id prog.BufID) address { return r.step + address(8*r.ofLogits(id)) }
+
+func (o *linear) launches(b bucket) []launch {
+	rows := o.rows(o.in, b)
+	var list []launch
+	made := make(map[*rounded]bool)
+	done := make([]bool, len(o.parts))
+	for i, p := range o.parts {
+		if done[i] {
+			continue
+		}
+		m := multipliers[p.w.format]
+		f, at := m.familyFor(rows)
+		form := o.form(m, m.kind(f), p.w.cols)
+		x := *form
+		if x.kind == asFloats && x.padded == p.w.cols {
+			x.x = o.buf(o.in) // as it is
+		} else if !made[form] {
+			list = append(list, x.round(wholeRows(o.buf(o.in), p.w.cols, o.count(o.in), rows), m))
+			made[form] = true
+		}
+		var together []part
+		for j, q := range o.parts[i:] {
+			if q.w.format == p.w.format && !done[i+j] && len(together) < mostParts {
+				together, done[i+j] = append(together, q), true
+			}
+		}
+		c := sharedRows(o.count(o.in), rows)
+		c.scale, c.cap = o.scale, o.cap
+		list = append(list, c.launch(m, f, at, x, together))
+	}
+	return list
+}
