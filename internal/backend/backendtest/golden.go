@@ -48,6 +48,12 @@ func RunGoldenBrief(t *testing.T, d backend.Device, table []Golden) {
 	runGolden(t, d, table, 33, 4)
 }
 
+// RunGoldenPart is RunGolden for prompts of up to so many tokens and so many of their
+// continuations.
+func RunGoldenPart(t *testing.T, d backend.Device, table []Golden, prompt, greedy int) {
+	runGolden(t, d, table, prompt, greedy)
+}
+
 func runGolden(t *testing.T, d backend.Device, table []Golden, prompt, greedy int) {
 	dir := golden.Dir(t)
 	passed := 0

@@ -18,6 +18,7 @@ type Random struct {
 	tensors map[string]backend.Tensor
 	rng     *rand.Rand
 	formats []quant.Format
+	near    *nearness // nil: to the bit
 }
 
 // NewRandom makes the model of a seed. Weights take the given formats at

@@ -59,7 +59,7 @@ func (r *reservation) add(d *Device, what string, size, total int64) (address, e
 // clear sets all of it to zeros, in a stream's order.
 func (r *reservation) clear(c *driver.Calls, s driver.Stream) error {
 	for i, at := range r.pieces {
-		if err := c.Clear(at, r.sizes[i], s); err != nil {
+		if err := c.Fill(at, 0, r.sizes[i], s); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 type runner struct {
 	model  *model
 	limits backend.Limits
+	owner  *owner
 	jobs   chan job
 	done   chan error
 	closed bool
@@ -25,7 +26,7 @@ type job struct {
 }
 
 func newRunner(m *model, l backend.Limits) (*runner, error) {
-	r := &runner{model: m, limits: l, jobs: make(chan job), done: make(chan error)}
+	r := &runner{model: m, limits: l, owner: &owner{model: m, limits: l}, jobs: make(chan job), done: make(chan error)}
 	go r.serve()
 	if err := <-r.done; err != nil {
 		return nil, err
@@ -37,7 +38,7 @@ func newRunner(m *model, l backend.Limits) (*runner, error) {
 // or can't be had, once to each job, and once when all is given back.
 func (r *runner) serve() {
 	err := r.model.device.use(func() error {
-		o := &owner{model: r.model, limits: r.limits}
+		o := r.owner
 		if err := o.open(); err != nil {
 			return errors.Join(err, o.close())
 		}

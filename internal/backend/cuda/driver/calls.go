@@ -34,9 +34,9 @@ func (c *Calls) Copy(to, from DevicePtr, bytes int64, s Stream) error {
 	return c.driver.err("cuMemcpyDtoDAsync_v2", c.hot.MemcpyDtoDAsync(to, from, uint64(bytes), s))
 }
 
-// Clear sets bytes of the device to 0, in the stream's order.
-func (c *Calls) Clear(at DevicePtr, bytes int64, s Stream) error {
-	return c.driver.err("cuMemsetD8Async", c.hot.MemsetD8Async(at, 0, uint64(bytes), s))
+// Fill sets bytes of the device to a value, in the stream's order.
+func (c *Calls) Fill(at DevicePtr, value uint8, bytes int64, s Stream) error {
+	return c.driver.err("cuMemsetD8Async", c.hot.MemsetD8Async(at, value, uint64(bytes), s))
 }
 
 // Launch is one launch of a function.

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/paddock-go/paddock/internal/dl"
+	"github.com/paddock-go/paddock/internal/race"
 )
 
 // fake is the library of testdata, as a driver and with what it lets tests do.
@@ -106,7 +107,7 @@ func TestCalls(t *testing.T) {
 		{c.CopyIn(at, host, s), "cuMemcpyHtoDAsync_v2 123456789abc 1 40 0x7500000001"},
 		{c.CopyOut(host, at, s), "cuMemcpyDtoHAsync_v2 1 123456789abc 40 0x7500000001"},
 		{c.Copy(at, far, 6<<32, s), "cuMemcpyDtoDAsync_v2 123456789abc fedcba987654 25769803776 0x7500000001"},
-		{c.Clear(at, 7<<32, s), "cuMemsetD8Async 123456789abc 0 30064771072 0x7500000001"},
+		{c.Fill(at, 9, 7<<32, s), "cuMemsetD8Async 123456789abc 9 30064771072 0x7500000001"},
 		{c.Launch(launch, s), "cuLaunchKernel 0x7300000001 2147483648 2 3 4 5 6 101376 0x7500000001 1122334455667788 -5 (nil)"},
 		{d.BeginCapture(s), "cuStreamBeginCapture_v2 0x7500000001 1"},
 		{second(d.EndCapture(s)), "cuStreamEndCapture 0x7500000001"},
@@ -136,7 +137,7 @@ func TestCalls(t *testing.T) {
 		c.Record(0x7700000001, s)
 		c.WaitEvent(0x7700000001)
 		f.reset()
-	}); n != resetAllocs(f) {
+	}); !race.Enabled && n != resetAllocs(f) { // with the race detector pools forget
 		t.Errorf("the calls of a step allocate %v times", n-resetAllocs(f))
 	}
 }
