@@ -32,28 +32,10 @@ func compileHead(r *rig, o prog.Head) (op, error) {
 // place gives the rounded inputs their places in the op's scratch.
 func (o *linear) place() {
 	var s scratchPlan
-	most := o.rows(o.in, o.most())
 	for _, p := range o.parts {
-		m := multipliers[p.w.format]
-		for _, kind := range []roundedKind{m.few, m.many} {
-			if o.form(m, kind, p.w.cols) == nil {
-				form := &rounded{kind: kind, padded: m.padded(p.w.cols)}
-				o.forms = append(o.forms, form)
-				s.add(form, most)
-			}
-		}
+		addForms(&s, &o.forms, o.rows(o.in, o.most()), p.w)
 	}
 	s.place(o.rig)
-}
-
-// form finds the input in a form.
-func (o *linear) form(m multiplier, kind roundedKind, cols int) *rounded {
-	for _, f := range o.forms {
-		if f.kind == kind && f.padded == m.padded(cols) {
-			return f
-		}
-	}
-	return nil
 }
 
 // scratchPlan collects what an op needs of its scratch, which is asked for once.
@@ -101,7 +83,7 @@ func (o *linear) launches(b bucket) []launch {
 		}
 		m := multipliers[p.w.format]
 		f, at := m.familyFor(rows)
-		form := o.form(m, m.kind(f), p.w.cols)
+		form := formOf(o.forms, m, m.kind(f), p.w.cols)
 		x := *form
 		if x.kind == asFloats && x.padded == p.w.cols {
 			x.x = o.buf(o.in) // as it is

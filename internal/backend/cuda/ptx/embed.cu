@@ -20,26 +20,26 @@ struct Place {
 DEVICE float value_q8_0(const u8 *w, int nb, i64 r, int c) {
 	Place p(w, nb, r, c, 272);
 	i8 q = (i8)p.panel[p.r * p.nb * 32 + (p.i >> 4) * p.nb * 16 + p.b * 16 + (p.i & 15)];
-	return times((float)q, half_at(p.panel + p.nb * 256 + p.b * 16 + p.r * 2));
+	return mul((float)q, half_at(p.panel + p.nb * 256 + p.b * 16 + p.r * 2));
 }
 DEVICE float value_q4_0(const u8 *w, int nb, i64 r, int c) {
 	Place p(w, nb, r, c, 144);
 	int q = (int)(p.nibble() << 28) >> 28;
-	return times((float)q, half_at(p.panel + p.nb * 128 + p.b * 16 + p.r * 2));
+	return mul((float)q, half_at(p.panel + p.nb * 128 + p.b * 16 + p.r * 2));
 }
 DEVICE float value_q4_k(const u8 *w, int nb, i64 r, int c) {
 	Place p(w, nb, r, c, 148);
 	const u8 *s = p.panel + p.nb * 128 + p.b * 16 + p.r * 2;
 	const u8 *d = p.panel + p.nb * 144 + (p.b >> 3) * 32 + p.r * 4;
-	float step = times(half_at(d), (float)s[0]), base = times(half_at(d + 2), (float)s[1]);
-	return times(step, (float)p.nibble()) - base;
+	float step = mul(half_at(d), (float)s[0]), base = mul(half_at(d + 2), (float)s[1]);
+	return mul(step, (float)p.nibble()) - base;
 }
 DEVICE float value_q6_k(const u8 *w, int nb, i64 r, int c) {
 	Place p(w, nb, r, c, 210);
 	u32 high = p.panel[p.nb * 128 + p.r * p.nb * 8 + p.b * 8 + (p.i >> 4) * 4 + (p.i & 3)] >> ((p.i & 15) >> 2 << 1) & 3;
 	int q = (int)((p.nibble() | high << 4) << 26) >> 26;
 	i8 s = (i8)p.panel[p.nb * 192 + p.b * 16 + p.r * 2 + (p.i >> 4)];
-	return times(times(half_at(p.panel + p.nb * 208 + (p.b >> 3) * 16 + p.r * 2), (float)s), (float)q);
+	return mul(mul(half_at(p.panel + p.nb * 208 + (p.b >> 3) * 16 + p.r * 2), (float)s), (float)q);
 }
 
 // out[row] = scale × w[token of row], or with of_pos out[row] += w[position of row].
@@ -55,7 +55,7 @@ DEVICE float value_q6_k(const u8 *w, int nb, i64 r, int c) {
 		if (of_pos) {                                                                                                   \
 			*to += value_##format(w, nb, step->pos[row], c);                                                            \
 		} else {                                                                                                        \
-			*to = times(value_##format(w, nb, step->tokens[row], c), scale);                                            \
+			*to = mul(value_##format(w, nb, step->tokens[row], c), scale);                                            \
 		}                                                                                                               \
 	}
 EMBED(f32)

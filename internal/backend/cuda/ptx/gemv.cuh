@@ -52,9 +52,9 @@ template <class F, int N> DEVICE void gemv(const Call &c, const Part &p, int til
 	if (r0 >= p.n) return;
 	F f(p.w + p.stack * r.group, c.nb);
 	float sum[N * WARP_ROWS] = {};
-	typename F::Raw now = f.fetch(r0, least(lane, c.nb - 1));
+	typename F::Raw now = f.fetch(r0, min_of(lane, c.nb - 1));
 	for (int b = lane; b < c.nb; b += 32) {
-		typename F::Raw next = f.fetch(r0, least(b + 32, c.nb - 1));
+		typename F::Raw next = f.fetch(r0, min_of(b + 32, c.nb - 1));
 		typename F::Block w = f.open(now);
 #pragma unroll
 		for (int n = 0; n < N; n++) f.add(&sum[n * WARP_ROWS], w, f.acts(c, r.x + n, b));

@@ -17,7 +17,7 @@
 // Activations: quants lie as 8-bit ones do, row by row; scales [rows ÷ 8][nb][8] of
 // float32 and sums of 32 quants [rows ÷ 8][nb][8] of int16.
 #pragma once
-#include "paddock.cuh"
+#include "math.cuh"
 
 typedef u32 u32x4 __attribute__((ext_vector_type(4)));
 typedef u32 u32x2 __attribute__((ext_vector_type(2)));
@@ -42,7 +42,6 @@ DEVICE u32x2 load8(const void *p) {
 	return u32x2{a, b};
 }
 
-DEVICE int least(int a, int b) { return a < b ? a : b; }
 
 // One product of a Linear: n outputs of a row. Of a stack, its matrices are `stack`
 // bytes apart.
@@ -123,30 +122,12 @@ DEVICE int dot4(u32 a, u32 b, int c) {
 constexpr int SEED = 0x4b400000;
 DEVICE float seeded(int sum) { return __builtin_bit_cast(float, sum) - 12582912.f; }
 
-// A product that is rounded before anything is added to it: without .rn the driver's
-// compiler may fuse it with the sum.
-DEVICE float times(float a, float b) {
-	float v;
-	asm("mul.rn.f32 %0, %1, %2;" : "=f"(v) : "f"(a), "f"(b));
-	return v;
-}
-
 DEVICE float shuffle_xor(float v, int bit) { return __nvvm_shfl_sync_bfly_f32(0xffffffffu, v, bit, 31); }
-
-// tanh(x), to a few units in the last place where it is used: of a logit ÷ cap.
-DEVICE float tanh_of(float x) {
-	float a = __builtin_fabsf(x);
-	float e = fast_exp(-2 * a);
-	float big = (1 - e) / (1 + e);
-	float x2 = x * x;
-	float small = a * __builtin_fmaf(x2, __builtin_fmaf(x2, __builtin_fmaf(x2, -17.f / 315, 2.f / 15), -1.f / 3), 1);
-	return __builtin_copysignf(a < 0.1f ? small : big, x);
-}
 
 // What follows a sum: out = softcap(scale × (sum + bias)).
 DEVICE float finish(const Call &c, float v) {
-	v = times(v, c.scale);
-	return c.cap != 0 ? times(c.cap, tanh_of(v / c.cap)) : v;
+	v = mul(v, c.scale);
+	return c.cap != 0 ? softcap32(v, c.cap) : v;
 }
 DEVICE void put(const Call &c, const Part &p, const Rows &r, int row, int at, float v) {
 	if (p.bias) v += p.bias[(i64)r.group * p.n + at];

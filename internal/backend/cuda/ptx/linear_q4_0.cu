@@ -41,7 +41,7 @@ struct Q4_0 {
 #pragma unroll
 		for (int i = 0; i < WARP_ROWS; i++) {
 			int dot = dot16(w.hi[i], x.q[1], dot16(w.lo[i], x.q[0], SEED));
-			sum[i] = __builtin_fmaf(seeded(dot), times(w.d[i], x.d), sum[i]);
+			sum[i] = __builtin_fmaf(seeded(dot), mul(w.d[i], x.d), sum[i]);
 		}
 	}
 };

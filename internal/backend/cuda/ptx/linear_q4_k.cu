@@ -49,8 +49,8 @@ struct Q4_K {
 #pragma unroll
 		for (int i = 0; i < WARP_ROWS; i++) {
 			int dot = dot16(w.hi[i], x.q[1], dot16(w.lo[i], x.q[0], 0)) * w.scale[i] + SEED;
-			sum[i] = __builtin_fmaf(seeded(dot), times(w.d[i], x.d), sum[i]);
-			sum[i] = __builtin_fmaf(-times(w.least[i], x.sum), times(w.dmin[i], x.d), sum[i]);
+			sum[i] = __builtin_fmaf(seeded(dot), mul(w.d[i], x.d), sum[i]);
+			sum[i] = __builtin_fmaf(-mul(w.least[i], x.sum), mul(w.dmin[i], x.d), sum[i]);
 		}
 	}
 };

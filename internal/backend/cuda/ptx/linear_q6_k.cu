@@ -60,7 +60,7 @@ struct Q6_K {
 #pragma unroll
 		for (int i = 0; i < WARP_ROWS; i++) {
 			int dot = dot16(w.lo[i], x.q[0], 0) * w.scale[i][0] + dot16(w.hi[i], x.q[1], 0) * w.scale[i][1];
-			sum[i] = __builtin_fmaf((float)dot, times(w.d[i], x.d), sum[i]);
+			sum[i] = __builtin_fmaf((float)dot, mul(w.d[i], x.d), sum[i]);
 		}
 	}
 };

@@ -27,7 +27,7 @@ DEVICE u32 most_of(f32x4 v) {
 
 // x × inv to the nearest, ties to even, within ±127; NaN is 0.
 DEVICE int quant_of(float x, float inv) {
-	float r = __builtin_rintf(times(x, inv));
+	float r = __builtin_rintf(mul(x, inv));
 	int i = (int)__builtin_fminf(__builtin_fmaxf(r, -127.f), 127.f);
 	return r == r ? i : 0;
 }
@@ -136,7 +136,7 @@ GLOBAL BLOCK(256) void split_f16(ROUND_PARAMS, u16 *high, u16 *low, float *scale
 	barrier();
 #pragma unroll
 	for (int i = 0; i < 8; i++) most = most > most_by_warp[i] ? most : most_by_warp[i];
-	int k = least(141 - (int)(most >> 23), 120);
+	int k = min_of(141 - (int)(most >> 23), 120);
 	float up = __builtin_bit_cast(float, (127 + k) << 23);
 	if (tid_x() == 0) scale[s.to] = __builtin_bit_cast(float, (127 - k) << 23);
 	for (int i = tid_x(); i < nb * 8; i += 256) {
