@@ -5,6 +5,7 @@ import (
 
 	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/prog"
+	"github.com/paddock-go/paddock/internal/quant"
 )
 
 // How attention is cut, see ptx/attend.cuh.
@@ -13,6 +14,7 @@ const (
 	attendSpan    = 128       // keys of the shortest span
 	attendSpans   = 64        // most spans of a row
 	attendFew     = 4         // rows of a sequence up to which each row's spans have blocks of their own
+	attendTile    = 64        // slots of a block of tensor cores
 	attendScratch = 256 << 20 // bytes of partial results for which attendFew is given up
 )
 
@@ -23,14 +25,18 @@ type attendShape struct {
 	lanes int
 	few   []int // slots of attend_few's variants
 	many  int   // slots of attend_many
+
+	// The kernel of tensor cores for caches of 16-bit types; 0: none.
+	tile int // values of a head
+	keys int // of a tile
 }
 
 var attendShapes = []attendShape{
-	{16, 2, []int{1}, 8},
-	{64, 8, []int{1, 4, 8}, 8},
-	{128, 16, []int{1, 4, 8}, 8},
-	{256, 32, []int{1, 4}, 4},
-	{768, 96, []int{2}, 2},
+	{16, 2, []int{1}, 8, 64, 64},
+	{64, 8, []int{1, 4, 8}, 8, 64, 64},
+	{128, 16, []int{1, 4, 8}, 8, 128, 64},
+	{256, 32, []int{1, 4}, 4, 256, 32},
+	{768, 96, []int{2}, 2, 0, 0},
 }
 
 // attend is prog.Attend.
@@ -137,13 +143,28 @@ func (o *attend) fewRows(b bucket) []launch {
 
 // manyRows attends for the rows of the others.
 func (o *attend) manyRows(b bucket) launch {
-	heads := min(o.group, o.shape.many)
+	slots, kernel, shared := o.shape.many, fmt.Sprintf("attend_%s_many_%dx%d", o.kv, o.shape.lanes, o.shape.many), 0
+	if o.kv != kvNames[quant.F32] && o.shape.tile > 0 {
+		slots, kernel, shared = attendTile, fmt.Sprintf("attend_%s_tiles_%d", o.kv, o.shape.tile), o.tileBytes()
+	}
+	heads := min(o.group, slots)
 	return launch{
-		kernel: fmt.Sprintf("attend_%s_many_%dx%d", o.kv, o.shape.lanes, o.shape.many),
-		grid:   dims{ceilDiv(b.rows, o.shape.many/heads), uint32(o.KVHeads) * ceilDiv(o.group, heads), 1},
+		kernel: kernel,
+		grid:   dims{ceilDiv(b.rows, slots/heads), uint32(o.KVHeads) * ceilDiv(o.group, heads), 1},
 		block:  dims{attendThreads, 1, 1},
+		shared: uint32(shared),
 		args:   o.arguments(heads, b.seqs),
 	}
+}
+
+// tileBytes is the shared memory of a block of tensor cores: a tile of keys, one of
+// values, and queries in two terms where registers do not hold them.
+func (o *attend) tileBytes() int {
+	row, rows := 2*(o.shape.tile+8), 2*o.shape.keys+1
+	if o.shape.tile > 128 {
+		rows = 2*o.shape.keys + 2*attendTile
+	}
+	return rows * row
 }
 
 // arguments are those of attend_few and attend_many, whose slots of a row are heads.

@@ -368,7 +368,7 @@ template <class T, int L, int N, int G> struct Body {
 	}
 
 // The kernels of one type: NAME_KIND_LANESxSLOTS; 96 lanes stand for 32 of three turns.
-#define ATTEND_ALL(type, T) \
+#define ATTEND_FEW(type, T) \
 	ATTEND(attend_##type##_few_2x1, few, T, 2, 1, 1) \
 	ATTEND(attend_##type##_few_8x1, few, T, 8, 1, 1) \
 	ATTEND(attend_##type##_few_8x4, few, T, 8, 1, 4) \
@@ -378,9 +378,15 @@ template <class T, int L, int N, int G> struct Body {
 	ATTEND(attend_##type##_few_16x8, few, T, 16, 1, 8) \
 	ATTEND(attend_##type##_few_32x1, few, T, 32, 1, 1) \
 	ATTEND(attend_##type##_few_32x4, few, T, 32, 1, 4) \
-	ATTEND(attend_##type##_few_96x2, few, T, 32, 3, 2) \
+	ATTEND(attend_##type##_few_96x2, few, T, 32, 3, 2)
+
+// Of the types that tensor cores take (attend_tiles.cuh) only the widest heads are left.
+#define ATTEND_MANY_WIDE(type, T) \
+	ATTEND(attend_##type##_many_96x2, many, T, 32, 3, 2)
+
+#define ATTEND_MANY(type, T) \
 	ATTEND(attend_##type##_many_2x8, many, T, 2, 1, 8) \
 	ATTEND(attend_##type##_many_8x8, many, T, 8, 1, 8) \
 	ATTEND(attend_##type##_many_16x8, many, T, 16, 1, 8) \
 	ATTEND(attend_##type##_many_32x4, many, T, 32, 1, 4) \
-	ATTEND(attend_##type##_many_96x2, many, T, 32, 3, 2)
+	ATTEND_MANY_WIDE(type, T)

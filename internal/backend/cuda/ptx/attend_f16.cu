@@ -1,4 +1,5 @@
 // Attention over a cache of F16, row by row.
 #include "attend.cuh"
 
-ATTEND_ALL(f16, F16)
+ATTEND_FEW(f16, F16)
+ATTEND_MANY_WIDE(f16, F16)

@@ -21,6 +21,7 @@ struct F16 {
 		Words a;
 	};
 	DEVICE_MEMBER u16 pack(float f) { return float_to_half(f); }
+	DEVICE_MEMBER float widen(u16 h) { return half_to_float(h); }
 	DEVICE_MEMBER float get(const Eight &e, int i) { return half_to_float(e.a.w[i / 2] >> (16 * (i % 2))); }
 };
 struct BF16 {
@@ -28,11 +29,12 @@ struct BF16 {
 	struct Eight {
 		Words a;
 	};
-	DEVICE_MEMBER u16 pack(float f) {
-		u32 b = to_bits(f);
-		if (is_nan(f)) return (b >> 16) | 0x40;
-		return (b + 0x7fff + ((b >> 16) & 1)) >> 16; // to nearest even
+	DEVICE_MEMBER u16 pack(float f) { // to nearest even
+		u16 h;
+		asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f));
+		return h;
 	}
+	DEVICE_MEMBER float widen(u16 h) { return bf16_to_float(h); }
 	DEVICE_MEMBER float get(const Eight &e, int i) { return from_bits(i % 2 ? e.a.w[i / 2] & 0xffff0000u : e.a.w[i / 2] << 16); }
 };
 struct F32 {
