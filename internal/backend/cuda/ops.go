@@ -26,6 +26,8 @@ var compilers = map[string]compiler{
 	prog.Linear{}.Kind():     of(compileLinear),
 	prog.Norm{}.Kind():       of(compileNorm),
 	prog.Output{}.Kind():     of(compileOutput),
+	prog.Pool{}.Kind():       of(compilePool),
+	prog.Route{}.Kind():      of(compileRoute),
 	prog.RopeAppend{}.Kind(): of(compileRopeAppend),
 	prog.RowScale{}.Kind():   of(compileRowScale),
 	prog.TakeRows{}.Kind():   of(compileTakeRows),
