@@ -78,6 +78,7 @@ var owners = map[string]struct {
 	"go.etcd.io/bbolt":             {[]string{"examples/manager"}, "only the manager keeps a history"},
 	"golang.org/x/sys":             {[]string{"internal/gguf", "internal/backend/cpu", "internal/cpuid", "internal/dl", "engine", "nvml", "examples/manager"}, "system calls stay at the edges"},
 	"golang.org/x/text":            {[]string{"internal/tokenizer"}, "only tokenizers normalise text"},
+	"internal/backend/cuda/ptxsim": {[]string{"internal/backend/cuda/fakedriver", "internal/cmd/gpucheck"}, "the PTX interpreter serves tests, and the program that checks a card against it"},
 	"C":                            {nil, "no cgo"},
 	"unsafe":                       {[]string{"internal/gguf", "internal/filemap", "internal/half", "internal/quant", "internal/cpuid", "internal/race", "internal/backend/cpu", "internal/backend/cpu/kern", "internal/dl", "internal/backend/cuda", "internal/backend/cuda/driver", "nvml", "internal/tokenizer"}, "unsafe code stays where it is tested for it"},
 	"os/exec":                      {[]string{"examples/manager", "internal/cmd/bench", "internal/faults"}, "no child process; internal/faults runs the go command, in no program that serves"},
