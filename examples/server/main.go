@@ -63,6 +63,7 @@ type config struct {
 	kvPages  int
 	kvType   paddock.KVType
 	threads  int
+	device   string
 	panels   string
 	ngram    int
 	level    slog.Level
@@ -105,7 +106,7 @@ func parseFlags(args []string) (*config, error) {
 	f.IntVar(&c.threads, "threads", 0, "CPU workers (0: all cores)")
 	f.StringVar(&c.panels, "panel-cache", "", "folder to keep weights in as the CPU lays them out, so that the next start maps them (Linux, GGUF files)")
 	f.TextVar(&c.kvType, "kv-cache-dtype", paddock.KVF16, "element type of the KV cache: f32, f16, bf16 or q8_0; encoders keep nothing and stay f32")
-	device := f.String("device", "auto", "device: auto or cpu")
+	f.StringVar(&c.device, "device", "auto", "device: cuda (a GPU), cpu, or auto: a GPU that can run the model and has the memory, else the CPU")
 	spec := f.String("spec", "off", "speculation: off or ngram")
 	level := f.String("log-level", "info", "least level that is logged: debug, info, warn or error")
 	if err := f.Parse(args); err != nil {
@@ -122,7 +123,7 @@ func parseFlags(args []string) (*config, error) {
 		flag, value string
 		allowed     []string
 	}{
-		{"device", *device, []string{"auto", "cpu"}},
+		{"device", c.device, []string{"auto", "cpu", "cuda"}},
 		{"spec", *spec, []string{"off", "ngram"}},
 	} {
 		if !slices.Contains(choice.allowed, choice.value) {
@@ -136,6 +137,9 @@ func parseFlags(args []string) (*config, error) {
 		if n.value < n.least {
 			return nil, fmt.Errorf("--%s is %d, must be at least %d", n.flag, n.value, n.least)
 		}
+	}
+	if c.device == "cuda" && c.panels != "" {
+		return nil, errors.New("--panel-cache keeps weights as the CPU lays them out, and --device is cuda: set one of them")
 	}
 	if c.maxCtx == 1 {
 		return nil, errors.New("--max-ctx is 1: a prompt and an answer need at least 2")

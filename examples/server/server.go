@@ -51,16 +51,17 @@ func run(ctx context.Context, c *config, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer eng.Close()
+	defer eng.close()
 	names := c.names
 	if len(names) == 0 {
 		names = []string{eng.Name()}
 	}
-	api.set(paddock.NewHandlerWith(eng, paddock.HandlerOptions{Key: c.key, RequireKey: true, BehindProxy: len(c.proxies) > 0, Names: names}))
+	api.set(paddock.NewHandlerWith(eng.Engine, paddock.HandlerOptions{Key: c.key, RequireKey: true, BehindProxy: len(c.proxies) > 0, Names: names}))
 
 	url := "http://" + listener.Addr().String()
 	fmt.Fprintln(out, eng.Model()) // its lines, and an empty one
-	fmt.Fprintf(out, "paddock serves %s on %s\n\ntry:\n  %s\n", names[0], url, tryLine(url, names[0], eng))
+	fmt.Fprintf(out, "--device %s took %s\n", c.device, eng.why)
+	fmt.Fprintf(out, "paddock serves %s on %s\n\ntry:\n  %s\n", names[0], url, tryLine(url, names[0], eng.Engine))
 
 	select {
 	case err := <-served:
@@ -95,7 +96,7 @@ func recorder(c *config, log *slog.Logger) *metrics.Recorder {
 }
 
 // open loads the model that the flags name.
-func open(c *config, rec *metrics.Recorder, log *slog.Logger) (*paddock.Engine, error) {
+func open(c *config, rec *metrics.Recorder, log *slog.Logger) (*placed, error) {
 	o := paddock.Options{
 		Threads: c.threads, PanelCache: c.panels, MaxContext: c.maxCtx, KVPages: c.kvPages, KVType: c.kvType, Logger: log, Metrics: rec,
 		Limits: paddock.Limits{MaxSequences: c.maxBatch, MaxQueue: c.maxQueue, MaxTokens: max(512, c.maxBatch)},
@@ -104,10 +105,13 @@ func open(c *config, rec *metrics.Recorder, log *slog.Logger) (*paddock.Engine, 
 	if len(c.names) > 0 {
 		o.Name = c.names[0]
 	}
-	if c.model == "" {
-		return paddock.OpenFS(demo.Files, demo.Name, o)
-	}
-	return paddock.Open(c.model, o)
+	p := &placer{device: c.device, log: log, find: gpus, open: func(o paddock.Options) (*paddock.Engine, error) {
+		if c.model == "" {
+			return paddock.OpenFS(demo.Files, demo.Name, o)
+		}
+		return paddock.Open(c.model, o)
+	}}
+	return p.place(o)
 }
 
 // routes is everything that the server answers, from its start to its end.

@@ -227,7 +227,8 @@ func TestRunErrors(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
-		{"--device cuda", "--device"},
+		{"--device tpu", "--device"},
+		{"--device cuda --panel-cache x", "--panel-cache"},
 		{"--spec eagle", "--spec"},
 		{"--kv-cache-dtype f8", "one of: f32, f16, bf16, q8_0"},
 		{"--log-level loud", "--log-level"},

@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Error is a call that the driver did not carry out.
@@ -34,14 +35,18 @@ func IsOutOfMemory(err error) bool {
 
 // AbsentError says that this machine has no driver that can be used.
 type AbsentError struct {
-	Why error
+	Tried []error // what each library had against it
 }
 
 func (e *AbsentError) Error() string {
-	return fmt.Sprintf("cuda: no NVIDIA driver can be used: %v", e.Why)
+	var why []string
+	for _, err := range e.Tried {
+		why = append(why, err.Error())
+	}
+	return "cuda: no NVIDIA driver can be used: " + strings.Join(why, "; ")
 }
 
-func (e *AbsentError) Unwrap() error { return e.Why }
+func (e *AbsentError) Unwrap() []error { return e.Tried }
 
 // VersionError is a driver that is too old.
 type VersionError struct {

@@ -1,8 +1,8 @@
 package driver
 
 import (
-	"errors"
 	"fmt"
+	"runtime"
 	"unsafe"
 
 	"github.com/paddock-go/paddock/internal/dl"
@@ -10,11 +10,14 @@ import (
 
 // candidates are where the driver's library is. Under WSL the one that works is
 // Windows's own; one that a distribution installed beside it does not.
-var candidates = []string{"/usr/lib/wsl/lib/libcuda.so.1", "libcuda.so.1", "libcuda.so", "nvcuda.dll"}
+var candidates = map[string][]string{
+	"linux":   {"/usr/lib/wsl/lib/libcuda.so.1", "libcuda.so.1", "libcuda.so"},
+	"windows": {"nvcuda.dll"},
+}
 
 // Open starts the driver of this machine: the first candidate that can be loaded, has
 // all functions and starts. The error is an *AbsentError where there is none.
-func Open() (*Driver, error) { return open(candidates) }
+func Open() (*Driver, error) { return open(candidates[runtime.GOOS]) }
 
 func open(candidates []string) (*Driver, error) {
 	var why []error
@@ -30,7 +33,10 @@ func open(candidates []string) (*Driver, error) {
 		}
 		why = append(why, fmt.Errorf("%s: %w", name, err))
 	}
-	return nil, &AbsentError{Why: errors.Join(why...)}
+	if len(why) == 0 {
+		why = append(why, fmt.Errorf("there is none for %s", runtime.GOOS))
+	}
+	return nil, &AbsentError{Tried: why}
 }
 
 // library is libcuda.
