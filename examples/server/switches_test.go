@@ -173,7 +173,7 @@ func TestBeforeTheModel(t *testing.T) {
 	var api latest
 	api.set(http.HandlerFunc(whileLoading))
 	h := routes(rec, &config{}, &api)
-	for path, want := range map[string]int{"/v1/chat/completions": 503, "/readyz": 503, "/healthz": 200, "/api/events": 200} {
+	for path, want := range map[string]int{"/v1/chat/completions": 503, "/readyz": 503, "/healthz": 200, "/api/events": 200, "/": 200} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
 		r.RemoteAddr = "127.0.0.1:5"
 		if h.ServeHTTP(w, r); w.Code != want {

@@ -1,6 +1,6 @@
 // A chart over time: uPlot's canvas, a legend with the values at the cursor, the same as a sentence and as a table, and arrow keys.
-import { el, number, setText } from "./dom.js";
-import { clock, moment, tick } from "./format.js";
+import { $, el, number, setText } from "./dom.js";
+import { clock, count, moment, tick } from "./format.js";
 
 const uPlot = globalThis.uPlot;
 const reach = 400; // rows of a table
@@ -13,22 +13,24 @@ export class Chart {
   #window = [0, 1];
   #cursor = null;
 
-  constructor(host, { title, series, stacked = false, height = 150, most = null, heading = false, unit = "" }) {
-    Object.assign(this, { series, stacked, height, most, title, unit });
+  // whole: it counts things, so that its axis has no parts of one. most: the axis ends there.
+  constructor(host, { title, series, stacked = false, height = 150, most = null, whole = false, heading = false, unit = "" }) {
+    Object.assign(this, { series, stacked, height, most, whole, title, unit, resting: heading ? "newest" : "" });
     this.canvas = el("div", { class: "plot", tabindex: 0, role: "img", "aria-label": title });
     this.empty = el("p", { class: "plot-empty" }, "nothing yet");
     this.canvas.append(this.empty);
     this.values = series.map(() => el("span", { class: "value" }, "–"));
     this.when = el("span", { class: "when" });
-    this.legend = el("ul", { class: "legend" },
-      series.map((s, i) => el("li", {}, el("span", { class: `key c${s.colour} ${stacked ? "box" : s.dash ?? ""}`, "aria-hidden": "true" }),
-        el("span", { class: "name" }, s.label), this.values[i])), el("li", {}, this.when));
+    this.totals = series.map(() => el("td", { class: "num" }, "–"));
+    this.seen = el("td", { class: "num" });
+    this.legend = heading ? this.#summary() : el("ul", { class: "legend" },
+      series.map((s, i) => el("li", {}, this.#key(s), el("span", { class: "name" }, s.label), this.values[i])), el("li", {}, this.when));
     this.toggle = el("button", { type: "button", class: "button small", "aria-pressed": "false", "aria-label": `${title} as a table`, onclick: () => this.#flip() }, "Table");
     this.table = el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": `${title}, table`, hidden: true });
     const head = heading ? el("div", { class: "chart-head" }, el("h3", {}, title), this.toggle) : null;
     if (!heading) host.querySelector("header").append(el("span", { class: "spring" }), this.toggle);
     host.append(el("div", { class: "chart" }, head, this.canvas, this.table, this.legend));
-    this.canvas.addEventListener("keydown", (e) => this.#key(e));
+    this.canvas.addEventListener("keydown", (e) => this.#move(e));
     this.canvas.addEventListener("blur", () => this.#leave());
     new ResizeObserver(() => this.#resize()).observe(this.canvas);
   }
@@ -47,8 +49,26 @@ export class Chart {
     if (!this.table.hidden) this.#fill();
   }
 
-  // data is what is drawn, as tests read it.
-  get data() { return { x: this.#x, columns: this.#columns, drawn: this.#plot?.data ?? null }; }
+  #key(s) { return el("span", { class: `key c${s.colour} ${this.stacked ? "box" : s.dash ?? ""}`, "aria-hidden": "true" }); }
+
+  // A legend as a table: the newest values, or those at the cursor, and those of all the time that is shown.
+  #summary() {
+    this.when.textContent = "newest";
+    return el("table", { class: "summary" },
+      el("thead", {}, el("tr", {}, el("td"), this.series.map((s) => el("th", { scope: "col", class: "num" }, this.#key(s), s.label)), el("th", { scope: "col", class: "num" }, "of"))),
+      el("tbody", {}, el("tr", {}, el("th", { scope: "row" }, this.when), this.values.map((v) => el("td", { class: "num" }, v)), el("td")),
+        el("tr", {}, el("th", { scope: "row" }, "shown"), this.totals, this.seen)));
+  }
+
+  // total says the values of all the time that is shown, and of how many observations.
+  total(values, n) {
+    values.forEach((v, i) => this.totals[i].replaceChildren(number(v, this.series[i].format(v))));
+    this.seen.replaceChildren(number(n, count(n)));
+  }
+
+  // What is shown, and on which plot, for tests to read.
+  get data() { return { x: this.#x, columns: this.#columns }; }
+  get plot() { return this.#plot; }
 
   // recolour draws anew in the colours of now.
   recolour() {
@@ -80,15 +100,15 @@ export class Chart {
     if (this.stacked) lines.reverse();
     const axis = { stroke: colour("--axis"), font: `11px ${css.getPropertyValue("--sans")}`, grid: { stroke: colour("--grid"), width: 1 }, ticks: { show: false } };
     this.#plot = new uPlot({
-      width, height: this.height, padding: [8, 6, 0, 0], legend: { show: false },
+      width, height: this.height, padding: [8, 22, 0, 0], legend: { show: false },
       cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
       scales: {
         x: { time: true, range: () => this.#window },
-        y: { range: (_, __, top) => [0, this.most ?? niceTop(top)] },
+        y: { range: (_, __, top) => [0, this.most ?? niceTop(this.whole ? Math.max(top, 3.8) : top)] },
       },
       axes: [
-        { ...axis, size: 24, gap: 4, space: 70, values: (_, at) => at.map((s) => tick(s, at.length > 1 ? at[1] - at[0] : 60)) },
-        { ...axis, size: 52, gap: 4, space: 28, values: (_, at) => at.map((v) => this.series[0].format(v)) },
+        { ...axis, size: 24, gap: 4, space: 64, incrs: times, values: (_, at) => at.map((s) => tick(s, at.length > 1 ? at[1] - at[0] : 60)) },
+        { ...axis, size: 52, gap: 4, space: 28, ...(this.whole ? { incrs: wholes } : {}), values: (_, at) => at.map((v) => this.series[0].format(v)) },
       ],
       series: [{}, ...lines],
       hooks: { setCursor: [(u) => this.#point(u.cursor.idx)] },
@@ -116,7 +136,7 @@ export class Chart {
       const text = this.series[k].format(v);
       if (this.values[k].textContent !== text) this.values[k].replaceChildren(number(v, text));
     });
-    setText(this.when, i === null ? "" : `at ${moment(this.#x[i], this.#span())}`);
+    setText(this.when, i === null ? this.resting : `${this.resting ? "" : "at "}${moment(this.#x[i], this.#span())}`);
   }
 
   #newest() {
@@ -137,7 +157,7 @@ export class Chart {
     return `${this.title}${this.unit ? `, ${this.unit}` : ""}, at ${clock(this.#x[at] * 1000)}: ${parts.join("; ")}. Arrow keys move through time.`;
   }
 
-  #key(e) {
+  #move(e) {
     const n = this.#x.length, now = this.#cursor ?? this.#newest();
     const to = { ArrowLeft: now - 1, ArrowRight: now + 1, Home: 0, End: n - 1, PageUp: now - 10, PageDown: now + 10 }[e.key];
     if (e.key === "Escape") return this.#leave();
@@ -145,7 +165,7 @@ export class Chart {
     e.preventDefault();
     const i = Math.max(0, Math.min(n - 1, to));
     this.#plot.setCursor({ left: this.#plot.valToPos(this.#x[i], "x"), top: 8 });
-    this.canvas.setAttribute("aria-label", `${moment(this.#x[i], this.#span())}: ${this.series.map((s, k) => `${s.label} ${s.format(this.#columns[k][i])}`).join(", ")}`);
+    setText($("readout"), `${moment(this.#x[i], this.#span())}: ${this.series.map((s, k) => `${s.label} ${s.format(this.#columns[k][i])}`).join(", ")}`);
     return undefined;
   }
 
@@ -178,6 +198,10 @@ function lonely(u, k) {
   }
   return out;
 }
+
+const wholes = [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500].flatMap((n) => [n, n * 1e3, n * 1e6]).sort((a, b) => a - b);
+
+const times = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 2 * 86400, 5 * 86400, 10 * 86400];
 
 // niceTop is a round number a little above the largest value.
 function niceTop(top) {

@@ -2,7 +2,7 @@
 import { Chart } from "./chart.js";
 import { $, setText } from "./dom.js";
 import { count, percent, rate, seconds } from "./format.js";
-import { quantile } from "./quantile.js";
+import { addCounts, quantile } from "./quantile.js";
 
 const shares = [["p50", 0.5], ["p95", 0.95], ["p99", 0.99]];
 
@@ -10,13 +10,13 @@ export class Charts {
   constructor() {
     const line = (label, colour, format, dash) => ({ label, colour, format, dash });
     this.throughput = new Chart($("throughput"), { title: "Throughput", unit: "tokens per second", height: 190,
-      series: [{ ...line("generated", 1, rate), area: true }, line("prompt", 2, rate, "dash"), line("of it cached", 3, rate, "dot")] });
+      series: [{ ...line("generated", 1, rate), area: true }, line("prompt", 2, rate, "dash"), line("prompt, cached", 3, rate, "dot")] });
     const latency = (id, title) => new Chart($(id), { title, heading: true,
       series: [line("p50", 1, seconds), line("p95", 2, seconds, "dash"), line("p99", 4, seconds, "dot")] });
     this.latency = { first: latency("ttft", "Time to first token"), perToken: latency("tpot", "Time per output token"), duration: latency("duration", "Request duration") };
-    this.kv = new Chart($("kv"), { title: "KV pages", stacked: true, series: [line("used", 1, count), line("cached", 3, count), line("free", 5, count)] });
+    this.kv = new Chart($("kv"), { title: "KV pages", stacked: true, whole: true, series: [line("used", 1, count), line("cached", 3, count), line("free", 5, count)] });
     this.prefix = new Chart($("prefix"), { title: "Prefix hits", most: 1, series: [{ ...line("hit rate", 1, percent), area: true }] });
-    this.queue = new Chart($("queue"), { title: "Queue", unit: "sequences", series: [line("running", 1, count), line("waiting", 4, count, "dash")] });
+    this.queue = new Chart($("queue"), { title: "Queue", unit: "sequences", whole: true, series: [line("running", 1, count), line("waiting", 4, count, "dash")] });
     this.all = { throughput: this.throughput, ...this.latency, kv: this.kv, prefix: this.prefix, queue: this.queue };
   }
 
@@ -28,13 +28,16 @@ export class Charts {
     const slots = source.rollups.slots(source.model, origin, source.began() - source.range.step, now);
     this.#levels(source, slots, origin, window);
     for (const [name, chart] of Object.entries(this.latency)) {
-      const bounds = source.rollups.bounds?.[{ first: "time_to_first_token_seconds", perToken: "time_per_output_token_seconds", duration: "duration_seconds" }[name]];
+      const bounds = source.rollups.bounds?.[boundsOf[name]];
       const columns = shares.map(([, q]) => slots.map((s) => (s[name] === null ? null : orHole(quantile(q, bounds, s[name])))));
       chart.set(slots.map((s) => s.at + s.step / 2), columns, window);
+      const all = slots.reduce((sum, s) => (s[name] === null ? sum : addCounts(sum, s[name])), null) ?? [];
+      chart.total(shares.map(([, q]) => (bounds ? orHole(quantile(q, bounds, all)) : null)), all.reduce((a, b) => a + b, 0));
     }
     this.prefix.set(slots.map((s) => s.at + s.step / 2), [slots.map((s) => (s.queries > 0 ? s.hits / s.queries : null))], window);
     const pages = source.current()?.kv;
-    setText($("kv-note"), pages ? `${count(pages.pages_total)} of ${pages.page_size} tokens, ${pages.dtype}${source.rangeName === "live" ? "" : "; the most used in each slot"}` : "");
+    this.kv.most = pages?.pages_total || null;
+    setText($("kv-note"), pages ? `${count(pages.pages_total)} pages of ${pages.page_size} tokens, ${pages.dtype}${source.rangeName === "live" ? "" : "; the most used in each slot"}` : "");
   }
 
   // Of the last minutes there are samples; further back, sums and maxima of slots.
@@ -56,5 +59,7 @@ export class Charts {
     }
   }
 }
+
+const boundsOf = { first: "time_to_first_token_seconds", perToken: "time_per_output_token_seconds", duration: "duration_seconds" };
 
 const orHole = (v) => (Number.isFinite(v) ? v : null);

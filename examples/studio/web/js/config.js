@@ -6,8 +6,8 @@ export const managerURL = root.dataset.managerUrl ?? "";
 
 // How much time the charts show, in which slots, and how often they are asked for.
 export const ranges = {
-  live: { span: 300, step: 10, every: 5000 },
-  hour: { span: 3600, step: 10, every: 10000 },
+  live: { span: 300, step: 10, every: 2000 },
+  hour: { span: 3600, step: 10, every: 5000 },
   day: { span: 86400, step: 60, every: 30000 },
   month: { span: 30 * 86400, step: 3600, every: 60000 },
 };
