@@ -132,6 +132,6 @@ GLOBAL BLOCK(128) void route(const Step *step, float *scores, float *ids, float 
 	if (lane != 0) return;
 	float sum = 0;
 	for (int k = 0; k < chosen; k++) sum = add(sum, weights[k]);
-	if (sum < 1.f / (1 << 14)) sum = 1.f / (1 << 14); // NaN stays
+	if (!is_nan(sum)) sum = __builtin_fmaxf(sum, 1.f / (1 << 14));
 	for (int k = 0; k < chosen; k++) weights[k] = mul(norm ? weights[k] / sum : weights[k], scale);
 }
