@@ -30,6 +30,14 @@ var floatOps = map[string]map[typ]alu{
 		{'f', 32}: maxF32, {'f', 64}: double2(maxNum[float64]), {'f', 16}: half2(maxNum[float64]), {'h', 32}: packed(half2(maxNum[float64])),
 		{'g', 16}: brain2(maxNum[float64]), {'j', 32}: packed(brain2(maxNum[float64])),
 	},
+	"min.NaN": {
+		{'f', 32}: lift2(func(a, b uint64) uint64 { return strict32(min(f32(a), f32(b))) }),
+		{'f', 16}: half2(strictMin), {'h', 32}: packed(half2(strictMin)), {'g', 16}: brain2(strictMin), {'j', 32}: packed(brain2(strictMin)),
+	},
+	"max.NaN": {
+		{'f', 32}: lift2(func(a, b uint64) uint64 { return strict32(max(f32(a), f32(b))) }),
+		{'f', 16}: half2(strictMax), {'h', 32}: packed(half2(strictMax)), {'g', 16}: brain2(strictMax), {'j', 32}: packed(brain2(strictMax)),
+	},
 	"abs": {
 		{'f', 32}: lift1(func(a uint64) uint64 { return a & 0x7fffffff }), {'f', 64}: lift1(func(a uint64) uint64 { return a &^ (1 << 63) }),
 		{'f', 16}: lift1(func(a uint64) uint64 { return a & 0x7fff }), {'h', 32}: lift1(func(a uint64) uint64 { return a & 0x7fff7fff }),
@@ -54,6 +62,19 @@ var floatOps = map[string]map[typ]alu{
 	},
 }
 
+// Minima and maxima that are NaN if an operand is.
+
+func strictMin(a, b float64) float64 { return min(a, b) }
+func strictMax(a, b float64) float64 { return max(a, b) }
+
+// strict32 gives the one NaN that cards make.
+func strict32(f float32) uint64 {
+	if f != f {
+		return 0x7fffffff
+	}
+	return bits32(f)
+}
+
 func inverse(x float64) float64     { return 1 / x }
 func inverseRoot(x float64) float64 { return 1 / math.Sqrt(x) }
 
@@ -75,12 +96,16 @@ func buildFloat(n int) func(s *stmt, in *instr) {
 		rnd := s.mod("rn", "approx", "full")
 		flushed := s.has("ftz")
 		sat := s.has("sat")
+		op := base
+		if s.has("NaN") {
+			op += ".NaN"
+		}
 		t := s.typ()
 		known := false
 		for _, r := range roundings[base] {
 			known = known || r == rnd
 		}
-		f := floatOps[base][t]
+		f := floatOps[op][t]
 		if f == nil || !known || (flushed || sat) && t != (typ{'f', 32}) {
 			s.fail("instruction %s is not known", s.name)
 			return

@@ -41,7 +41,6 @@ type fn struct {
 	specials map[special]int32
 	regs     []*register
 	shared   int
-	guard    *operand
 	line     int
 }
 

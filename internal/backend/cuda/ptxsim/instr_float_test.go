@@ -28,6 +28,10 @@ var floatCases = []one{
 	{"max.f32 %d, %a, %b;", "f32 f32 f32", []uint64{fb(2), fb(nan32)}, fb(2)},
 	{"max.f32 %d, %a, %b;", "f32 f32 f32", []uint64{0x80000000, 0}, 0},
 	{"max.f32 %d, %a, %b;", "f32 f32 f32", []uint64{fb(-inf), fb(-5)}, fb(-5)},
+	{"max.NaN.f32 %d, %a, %b;", "f32 f32 f32", []uint64{fb(2), fb(nan32)}, 0x7fffffff},
+	{"max.NaN.f32 %d, %a, %b;", "f32 f32 f32", []uint64{fb(2), fb(3)}, fb(3)},
+	{"min.NaN.f32 %d, %a, %b;", "f32 f32 f32", []uint64{0, 0x80000000}, 0x80000000},
+	{"min.NaN.f16 %d, %a, %b;", "b16 b16 b16", []uint64{0x3c00, 0x4000}, 0x3c00},
 	{"abs.f32 %d, %a;", "f32 f32", []uint64{fb(-2)}, fb(2)},
 	{"neg.f32 %d, %a;", "f32 f32", []uint64{fb(-2)}, fb(2)},
 	{"copysign.f32 %d, %a, %b;", "f32 f32 f32", []uint64{fb(-1), fb(7)}, fb(-7)},
@@ -179,5 +183,5 @@ var compareCases = []one{
 	{"mov.pred %p, 1; mov.pred %q, !%p; selp.u32 %d, 1, 2, %q;", "b32", nil, 2},
 	{"set.lt.u32.s32 %d, %a, %b;", "b32 b32 b32", []uint64{m1, 1}, m1},
 	{"set.gt.f32.f32 %d, %a, %b;", "f32 f32 f32", []uint64{fb(2), fb(1)}, fb(1)},
-	{"copysign.f64 %d, %a, %b;", "f64 f64 f64", []uint64{db(-0.0), db(3)}, db(3)},
+	{"copysign.f64 %d, %a, %b;", "f64 f64 f64", []uint64{1 << 63, db(3)}, db(-3)},
 }

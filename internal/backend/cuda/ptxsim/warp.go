@@ -19,8 +19,7 @@ type group struct {
 	pc   int32
 	mask uint32
 	wait wait
-	need uint32 // lanes that a forWarp waits for
-	met  bool   // they have come: the instruction runs
+	met  bool // they have come: the instruction runs
 }
 
 // warp is 32 threads. Lanes that took different branches form groups, which run one
@@ -58,9 +57,6 @@ func (w *warp) thread(lane int) [3]uint32 {
 	i := uint32(w.index*32 + lane)
 	return [3]uint32{i % d[0], i / d[0] % d[1], i / d[0] / d[1]}
 }
-
-// number is a lane's thread as one number.
-func (w *warp) number(lane int) uint32 { return uint32(w.index*32 + lane) }
 
 // pred is a predicate of all lanes.
 func (w *warp) pred(p int32, neg bool) uint32 {
