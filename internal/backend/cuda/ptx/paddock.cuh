@@ -65,6 +65,10 @@ DEVICE float warp_max(float v) {
 	return v;
 }
 
+// A word's bits as a float. By value: of an element of a vector, the builtin itself
+// takes the first one, whichever is named (clang 16).
+DEVICE float as_float(u32 bits) { return __builtin_bit_cast(float, bits); }
+
 DEVICE float half_to_float(u16 h) {
 	float f;
 	asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h));
