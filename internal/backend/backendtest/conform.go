@@ -62,7 +62,7 @@ func conform(t *testing.T, m *Random, want backend.Device, poison func(backend.R
 		}
 		expect := sessions[0].Step(parts[0]...)
 		for i, d := range got {
-			same(t, fmt.Sprintf("%s, %s, step %d", d.Name(), m.Prog.Arch, step), expect, sessions[i+1].Step(parts[i+1]...))
+			m.same(t, fmt.Sprintf("%s, %s, step %d", d.Name(), m.Prog.Arch, step), expect, sessions[i+1].Step(parts[i+1]...))
 		}
 		if t.Failed() {
 			if m.near != nil {
@@ -136,7 +136,7 @@ func law(t *testing.T, m *Random, d backend.Device, prompts [][]int32, poison fu
 	}
 	for _, c := range []struct{ chunk, page int }{{7, 32}, {64, 16}, {160, 64}} {
 		for i, p := range prompts {
-			same(t, fmt.Sprintf("%s, prompt %d in chunks of %d", m.Prog.Arch, i, c.chunk), want[i][len(p)-1:], alone(t, m, d, p, c.chunk, c.page, poison))
+			m.same(t, fmt.Sprintf("%s, prompt %d in chunks of %d", m.Prog.Arch, i, c.chunk), want[i][len(p)-1:], alone(t, m, d, p, c.chunk, c.page, poison))
 		}
 	}
 	together(t, m, d, prompts, want, poison)
@@ -154,7 +154,7 @@ func fork(t *testing.T, m *Random, d backend.Device, prompt []int32, want [][]fl
 	s.Step(Part{&first, prompt[:half], false})
 	second := s.Fork(&first)
 	s.Step(Part{&first, m.Tokens(len(prompt) - half), false})
-	same(t, m.Prog.Arch+" forked", want[len(prompt)-1:], s.Step(Part{second, prompt[half:], true}))
+	m.same(t, m.Prog.Arch+" forked", want[len(prompt)-1:], s.Step(Part{second, prompt[half:], true}))
 }
 
 // alone runs a prompt in chunks and returns the logits after each of them, or
@@ -199,7 +199,7 @@ func together(t *testing.T, m *Random, d backend.Device, prompts [][]int32, want
 			break
 		}
 		rows := s.Step(append(parts, Part{&guest, m.Tokens(5), false})...)
-		same(t, m.Prog.Arch+" beside others", expect, rows)
+		m.same(t, m.Prog.Arch+" beside others", expect, rows)
 		if rng.IntN(3) == 0 {
 			s.Free(&guest)
 		}

@@ -41,7 +41,7 @@ struct F16 {
 		for (int i = 0; i < 2; i++) {
 			u32x4 v = load16(at + 4 * i);
 #pragma unroll
-			for (int k = 0; k < 4; k++) x.v[4 * i + k] = __builtin_bit_cast(float, v[k]);
+			for (int k = 0; k < 4; k++) x.v[4 * i + k] = as_float(v[k]);
 		}
 		return x;
 	}

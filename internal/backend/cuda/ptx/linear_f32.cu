@@ -21,7 +21,7 @@ struct F32 {
 	};
 	INLINE static void widen(float *v, u32x4 x) {
 #pragma unroll
-		for (int k = 0; k < 4; k++) v[k] = __builtin_bit_cast(float, x[k]);
+		for (int k = 0; k < 4; k++) v[k] = as_float(x[k]);
 	}
 	INLINE Block open(const Raw &x) const {
 		Block w;
@@ -39,7 +39,7 @@ struct F32 {
 		for (int i = 0; i < 1; i++) {
 			u32x4 v = load16(at + 4 * i);
 #pragma unroll
-			for (int k = 0; k < 4; k++) x.v[4 * i + k] = __builtin_bit_cast(float, v[k]);
+			for (int k = 0; k < 4; k++) x.v[4 * i + k] = as_float(v[k]);
 		}
 		return x;
 	}
