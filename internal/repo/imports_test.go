@@ -80,7 +80,7 @@ var owners = map[string]struct {
 	"golang.org/x/text":            {[]string{"internal/tokenizer"}, "only tokenizers normalise text"},
 	"internal/backend/cuda/ptxsim": {[]string{"internal/backend/cuda/fakedriver", "internal/cmd/gpucheck"}, "the PTX interpreter serves tests, and the program that checks a card against it"},
 	"C":                            {nil, "no cgo"},
-	"unsafe":                       {[]string{"internal/gguf", "internal/filemap", "internal/half", "internal/quant", "internal/cpuid", "internal/race", "internal/backend/cpu", "internal/backend/cpu/kern", "internal/dl", "internal/backend/cuda", "internal/backend/cuda/driver", "nvml", "internal/tokenizer"}, "unsafe code stays where it is tested for it"},
+	"unsafe":                       {[]string{"internal/gguf", "internal/filemap", "internal/half", "internal/quant", "internal/cpuid", "internal/race", "internal/backend/cpu", "internal/backend/cpu/kern", "internal/dl", "internal/backend/cuda", "internal/backend/cuda/driver", "internal/backend/cuda/fakedriver", "internal/cmd/gpucheck", "nvml", "internal/tokenizer"}, "unsafe code stays where it is tested for it"},
 	"os/exec":                      {[]string{"examples/manager", "internal/cmd/bench", "internal/faults"}, "no child process; internal/faults runs the go command, in no program that serves"},
 	"github.com/google/go-cmp":     {nil, "tests only"},
 	"go.uber.org/goleak":           {nil, "tests only"},

@@ -19,7 +19,17 @@ var candidates = map[string][]string{
 // all functions and starts. The error is an *AbsentError where there is none.
 func Open() (*Driver, error) { return open(candidates[runtime.GOOS]) }
 
+// OpenWith is Open of a library that wrap puts something before, to count its calls or
+// to look after its memory say.
+func OpenWith(wrap func(Library) Library) (*Driver, error) {
+	return openWith(candidates[runtime.GOOS], wrap)
+}
+
 func open(candidates []string) (*Driver, error) {
+	return openWith(candidates, func(l Library) Library { return l })
+}
+
+func openWith(candidates []string, wrap func(Library) Library) (*Driver, error) {
 	var why []error
 	for _, name := range candidates {
 		lib, err := dl.Open(name)
@@ -27,7 +37,7 @@ func open(candidates []string) (*Driver, error) {
 			why = append(why, err)
 			continue
 		}
-		d, err := New(&library{lib})
+		d, err := New(wrap(&library{lib}))
 		if err == nil {
 			return d, nil
 		}

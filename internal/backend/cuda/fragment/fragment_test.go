@@ -62,7 +62,7 @@ func TestAgainstTraits(t *testing.T) {
 		// Of the loads the traits count bits, 16 an element: row-major, so the
 		// place is column + 8 × row once divided.
 		{Loaded, []mode{{32, 32 / 16}}, []mode{{2, 1}}, true},
-		{LoadedTrans, []mode{{4, 256 / 16}, {8, 16 / 16}}, []mode{{2, 128 / 16}}, true},
+		{LoadedTrans, []mode{{4, 256 / 16}, {8, 1}}, []mode{{2, 128 / 16}}, true},
 	} {
 		for lane := range Lanes {
 			for i, got := range c.tab.Held(lane) {
