@@ -57,14 +57,14 @@ function watch(next) {
 $("range").addEventListener("change", (e) => { if (source) source.setRange(e.target.value); });
 $("origin").addEventListener("change", () => { if (source) { shows.rollups(); shows.events(); } });
 $("model").addEventListener("change", () => source?.setModel($("model").value));
-startTheme(() => charts.recolour());
+startTheme(() => { charts.recolour(); machine?.recolour(); });
 
 if (managerURL && !isManager) {
   $("manager-link").href = managerURL;
   $("manager-link").hidden = false;
 }
-const machine = isManager ? startMachine(watch, (err) => showMachine(err, openKey)) : null;
+const machine = isManager ? startMachine(watch, (err, n) => showMachine(err, n, openKey)) : null;
 if (!isManager) watch(new Source("", true));
 
 // What tests read.
-globalThis.studio = { charts, get source() { return source; } };
+globalThis.studio = { charts, machine, get source() { return source; } };

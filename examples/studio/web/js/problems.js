@@ -20,10 +20,14 @@ export function showState(source, openKey) {
   write($("problems"), lines, source.state === "key" ? openKey : null);
 }
 
-// showMachine says that the manager itself doesn't answer, null: it does.
-export function showMachine(err, openKey) {
+// showMachine says that the manager itself doesn't answer (err), or that it has no runner.
+export function showMachine(err, runners, openKey) {
   const key = err instanceof ApiError && err.status === 401;
-  write($("machine-problems"), err === null ? [] : [[key ? "The manager wants a key from here." : "No answer from the manager; trying again.", describe(err)]], key ? openKey : null);
+  const lines = [];
+  if (err !== null) lines.push([key ? "The manager wants a key from here." : "No answer from the manager; trying again.", describe(err)]);
+  else if (runners === 0) lines.push(["The manager has no runner. It finds those that are started on this machine, and takes others by --runner.", ""]);
+  write($("machine-problems"), lines, key ? openKey : null);
+  if (runners === 0 && $("status").dataset.state === "waiting") setText($("status"), err === null ? "no runner" : key ? "key wanted" : "not connected");
 }
 
 // write renews the lines only where they are others, so that they are read out once.

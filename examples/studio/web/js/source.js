@@ -18,6 +18,7 @@ export class Source extends EventTarget {
   state = "waiting"; // ready, loading, draining, key, down
   why = "";
   model = "";
+  takes = true; // requests, as far as a manager knows
   rangeName = "live";
   #next = null;
   #instance = "";
@@ -106,6 +107,7 @@ export class Source extends EventTarget {
 
   async #askModels(signal) {
     if (this.asksReady) await this.client.get("readyz", signal);
+    else if (!this.takes) throw new ApiError(503, "not_ready", "the runner takes no requests now");
     if (this.models === null) {
       this.models = (await this.client.get("v1/models", signal)).data;
       this.#tell("models");
