@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// relay passes requests on to a runner of the fleet, with the runner's key in the place of the caller's. It reaches those runners and
+// those paths alone, follows no redirect, and lets no header through either way that isn't named here: so a runner takes the request for
+// what it is, one of this machine's, and its answer can't act in the manager's name.
+type relay struct {
+	fleet     *fleet
+	log       *slog.Logger
+	transport *http.Transport
+}
+
+// The headers that pass.
+var (
+	relayedIn = []string{"Accept", "Content-Type", "Traceparent", "Tracestate", "User-Agent", "X-Paddock-Origin", "X-Request-Id"}
+	relayed   = []string{"Content-Length", "Content-Type", "Retry-After", "X-Request-Id"}
+)
+
+// relayedAPI are the paths below /api/ that pass. /metrics never does: a runner's page is the runner's.
+var relayedAPI = []string{"stats", "rollups", "events"}
+
+func newRelay(f *fleet, log *slog.Logger) *relay {
+	return &relay{f, log, &http.Transport{ // no proxy of the environment, no limit on how long a prompt may take
+		DialContext:            (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+		TLSHandshakeTimeout:    5 * time.Second,
+		MaxIdleConnsPerHost:    8,
+		IdleConnTimeout:        time.Minute,
+		MaxResponseHeaderBytes: 64 << 10,
+		DisableCompression:     true,
+	}}
+}
+
+func (l *relay) close() { l.transport.CloseIdleConnections() }
+
+// ServeHTTP serves /api/runners/{id}/v1/{path...} and /api/runners/{id}/api/{path...}.
+func (l *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r := l.fleet.find(req.PathValue("id"))
+	if r == nil {
+		refuse(w, http.StatusNotFound, "not_found", "there is no such runner; GET /api/runners lists them")
+		return
+	}
+	path := relayPath(req)
+	if path == "" {
+		refuse(w, http.StatusNotFound, "not_found", "of a runner there are /v1/… and /api/stats, /api/rollups and /api/events here")
+		return
+	}
+	if !slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodPost}, req.Method) {
+		w.Header().Set("Allow", "GET, HEAD, POST")
+		refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "use GET, HEAD or POST")
+		return
+	}
+	base, err := url.Parse(r.to.url)
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, "internal_error", "the runner's address can't be read")
+		return
+	}
+	proxy := httputil.ReverseProxy{
+		Transport:     l.transport,
+		FlushInterval: -1, // each token as it comes
+		ErrorLog:      slog.NewLogLogger(l.log.Handler(), slog.LevelDebug),
+		Rewrite: func(p *httputil.ProxyRequest) {
+			out := p.Out
+			out.URL.Scheme, out.URL.Host, out.URL.Path, out.URL.RawPath = base.Scheme, base.Host, path, ""
+			out.Host = base.Host
+			out.Header = pick(p.In.Header, relayedIn)
+			if out.Header.Get("User-Agent") == "" {
+				out.Header["User-Agent"] = nil // none, rather than the library's
+			}
+			if r.to.key != "" {
+				out.Header.Set("Authorization", "Bearer "+r.to.key)
+			}
+		},
+		ModifyResponse: func(res *http.Response) error {
+			if res.StatusCode >= 300 && res.StatusCode < 400 || res.StatusCode < 200 {
+				return errors.New("the runner redirects, which runners don't")
+			}
+			if res.StatusCode == http.StatusUnauthorized { // it isn't the caller's key that it refused
+				return errors.New("the runner doesn't take the manager's key: give it with --runner and --runner-key")
+			}
+			res.Header = pick(res.Header, relayed)
+			res.Header.Set("Cache-Control", "no-store")
+			res.Header.Set("X-Content-Type-Options", "nosniff")
+			res.Header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+			return nil
+		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			refuse(w, http.StatusBadGateway, "runner_unreachable", "the runner "+r.to.id+" can't be asked: "+plain(err).Error())
+		},
+	}
+	proxy.ServeHTTP(w, req)
+}
+
+// relayPath is the path to ask for on the runner, "" for one that doesn't pass.
+func relayPath(req *http.Request) string {
+	rest := req.PathValue("path")
+	if api := strings.HasPrefix(req.Pattern, "/api/runners/{id}/api/"); api {
+		if !slices.Contains(relayedAPI, rest) {
+			return ""
+		}
+		return "/api/" + rest
+	}
+	for part := range strings.SplitSeq(rest, "/") {
+		if part == "" || part == "." || part == ".." {
+			return ""
+		}
+	}
+	if rest == "metrics" || strings.ContainsAny(rest, "\\\x00?#%") {
+		return ""
+	}
+	return "/v1/" + rest
+}
+
+func pick(from http.Header, names []string) http.Header {
+	to := http.Header{}
+	for _, n := range names {
+		if v := from[n]; len(v) > 0 {
+			to[n] = v
+		}
+	}
+	return to
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestRelay: what passes, what doesn't, each part of a stream as it comes, and a reader's going ends the request.
+func TestRelay(t *testing.T) {
+	seen := make(chan *http.Request, 10)
+	went, next := make(chan struct{}), make(chan struct{})
+	r := serveRunner(t, func(w http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		switch req.URL.Path {
+		case "/v1/stream":
+			for i := range 3 {
+				fmt.Fprintf(w, "data: %d\n\n", i)
+				w.(http.Flusher).Flush()
+				select {
+				case <-next:
+				case <-req.Context().Done():
+					close(went)
+					return
+				}
+			}
+		case "/v1/redirect":
+			http.Redirect(w, req, "http://192.0.2.1/", http.StatusFound)
+		case "/v1/unauthorized":
+			w.WriteHeader(401)
+		default:
+			seen <- req
+			w.Header().Set("Set-Cookie", "a=b")
+			w.Header().Set("Access-Control-Allow-Origin", "*")
+			w.Header().Set("Retry-After", "7")
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(429)
+			fmt.Fprintf(w, "<script>%s", body)
+		}
+	})
+	m := start(t, "--runner", r.URL, "--runner-key", "upstream", "--api-key", "sesame")
+	at := m.url + "/api/runners/" + r.id()
+
+	res := do(t, "POST", at+"/v1/chat/completions?x=1", `{"a":1}`, "Content-Type", "application/json", "X-Paddock-Origin", "studio", "Authorization", "Bearer sesame",
+		"Cookie", "c=d", "X-Forwarded-For", "10.0.0.1", "Via", "1.1 p", "Origin", m.url, "Connection", "close", "X-Other", "y", "Traceparent", "00-1-2-3")
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	got := <-seen
+	if string(text) != `<script>{"a":1}` || res.StatusCode != 429 || res.Header.Get("Retry-After") != "7" || res.Header.Get("Set-Cookie")+res.Header.Get("Access-Control-Allow-Origin") != "" ||
+		!strings.Contains(res.Header.Get("Content-Security-Policy"), "sandbox") || res.Header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("answer %d %v %s", res.StatusCode, res.Header, text)
+	}
+	want := http.Header{"Authorization": {"Bearer upstream"}, "Content-Type": {"application/json"}, "X-Paddock-Origin": {"studio"}, "Traceparent": {"00-1-2-3"}, "Content-Length": {"7"}, "User-Agent": {"Go-http-client/1.1"}}
+	for name := range got.Header {
+		if got.Header.Get(name) != want.Get(name) {
+			t.Errorf("the runner got %s: %s", name, got.Header.Get(name))
+		}
+	}
+	if got.URL.String() != "/v1/chat/completions?x=1" || got.Header.Get("X-Paddock-Origin") != "studio" || got.Header.Get("Authorization") != "Bearer upstream" {
+		t.Errorf("the runner got %s %v", got.URL, got.Header)
+	}
+
+	for path, want := range map[string]int{
+		"/api/stats": 200, "/api/rollups?step=10s": 200, "/api/events": 200, "/api/other": 404, "/metrics": 404, "/v1/metrics": 404, "/healthz": 404, "/v1/": 404,
+		"/v1/%2e%2e/metrics": 404, "/v1/..%2fmetrics": 404, "/v1/a%2f..%2f..%2fmetrics": 404, "/api/..%2fmetrics": 404, "/v1/x%3fy": 404, "/v1/a%00": 404,
+		"/v1/redirect": 502, "/v1/unauthorized": 502,
+	} {
+		if status, body := get(t, at+path); status != want {
+			t.Errorf("%s: %d, want %d: %.200s", path, status, want, body)
+		}
+	}
+	res = do(t, "DELETE", at+"/v1/x", "")
+	res.Body.Close()
+	if res.StatusCode != 405 {
+		t.Errorf("DELETE: %d", res.StatusCode)
+	}
+
+	res = do(t, "GET", at+"/v1/stream", "")
+	lines := bufio.NewReader(res.Body)
+	for i := range 2 { // the runner sends the next part once this one was read
+		line, err := lines.ReadString('\n')
+		if err != nil || line != fmt.Sprintf("data: %d\n", i) {
+			t.Fatalf("%q %v", line, err)
+		}
+		if _, err := lines.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			next <- struct{}{}
+		}
+	}
+	res.Body.Close()
+	<-went
+
+	dead := start(t, "--runner", "http://127.0.0.1:1")
+	if status, body := get(t, dead.url+"/api/runners/127.0.0.1-1/v1/models"); status != 502 || !strings.Contains(body, "runner_unreachable") {
+		t.Errorf("a dead runner: %d %s", status, body)
+	}
+}
