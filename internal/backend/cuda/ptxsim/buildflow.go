@@ -9,7 +9,7 @@ func buildBra(s *stmt, in *instr) {
 		return
 	}
 	in.flow = branch
-	s.f.pending = append(s.f.pending, fixup{len(s.f.k.code), s.ops[0].text, s.line})
+	s.f.pending = append(s.f.pending, fixup{s.at(), s.ops[0].text, s.line})
 }
 
 func buildBrx(s *stmt, in *instr) {
@@ -22,7 +22,7 @@ func buildBrx(s *stmt, in *instr) {
 		return
 	}
 	in.flow, in.a, in.x = indexed, s.src(0, 32), &extra{}
-	s.f.tables2 = append(s.f.tables2, fixup{len(s.f.k.code), s.ops[1].text, s.line})
+	s.f.tables2 = append(s.f.tables2, fixup{s.at(), s.ops[1].text, s.line})
 }
 
 func buildLeave(s *stmt, in *instr) {

@@ -5,11 +5,13 @@ import (
 	"strings"
 )
 
-// register is a declared register; its row is given at its first use.
+// register is a declared register. A predicate gets its place at its first use, others
+// share rows: see allocate.
 type register struct {
 	name    string
 	typ     typ
-	row     int32 // of rows, or of predicates; -1: not used yet
+	row     int32 // of rows, or of predicates; -1: not given yet
+	index   int32 // among the function's registers
 	written bool
 	read    int // line of the first read, 0: none
 }
@@ -40,7 +42,10 @@ type fn struct {
 	placed   []pendingConst
 	specials map[special]int32
 	regs     []*register
+	stmts    []*stmt
+	dry      bool // builders only note which registers they read and write
 	shared   int
+	guard    *operand
 	line     int
 }
 
@@ -66,6 +71,7 @@ func newFn(p *parser, k *Kernel) *fn {
 		p: p, k: k,
 		scopes:   []map[string]*symbol{{}},
 		families: []map[string]family{{}},
+		dry:      true,
 		labels:   map[string]int32{}, tables: map[string][]string{},
 		consts: map[constKey]int32{}, specials: map[special]int32{},
 	}
@@ -92,7 +98,7 @@ func (f *fn) lookup(name string) *symbol {
 }
 
 func (f *fn) declare(scope int, name string, t typ) *symbol {
-	r := &register{name: name, typ: t, row: -1}
+	r := &register{name: name, typ: t, row: -1, index: int32(len(f.regs))}
 	f.regs = append(f.regs, r)
 	s := &symbol{reg: r}
 	f.scopes[scope][name] = s
@@ -168,7 +174,7 @@ func (f *fn) label(name string) error {
 	if _, ok := f.labels[name]; ok {
 		return p.fail("a second label %s", name)
 	}
-	f.labels[name] = int32(len(f.k.code))
+	f.labels[name] = int32(len(f.stmts))
 	return nil
 }
 
@@ -221,10 +227,8 @@ func (f *fn) instruction(t string) error {
 	}
 	s.line = p.toks[p.pos-1].line
 	s.name = t
-	parts := strings.Split(t, ".")
-	s.base, s.mods = parts[0], parts[1:]
-	build := builders[s.base]
-	if build == nil {
+	s.base, _, _ = strings.Cut(t, ".")
+	if builders[s.base] == nil {
 		return p.fail("instruction %s is not known", t)
 	}
 	for p.peek() != ";" {
@@ -241,16 +245,21 @@ func (f *fn) instruction(t string) error {
 		return err
 	}
 	s.f = f
-	in := instr{guard: s.guard, negated: s.negated, line: int32(s.line), name: t}
-	build(s, &in)
+	var in instr
+	s.build(&in) // only to learn its registers and to refuse it here
+	s.flow = in.flow
+	f.stmts = append(f.stmts, s)
+	return s.err
+}
+
+// build makes the instruction of a statement.
+func (s *stmt) build(in *instr) {
+	s.mods = strings.Split(s.name, ".")[1:]
+	*in = instr{guard: s.guard, negated: s.negated, line: int32(s.line), name: s.name}
+	builders[s.base](s, in)
 	if s.err == nil && len(s.mods) > 0 {
-		s.fail("instruction %s is not known (%s)", t, strings.Join(s.mods, " "))
+		s.fail("instruction %s is not known (%s)", s.name, strings.Join(s.mods, " "))
 	}
-	if s.err != nil {
-		return s.err
-	}
-	f.k.code = append(f.k.code, in)
-	return nil
 }
 
 // pred is a predicate's place.
@@ -264,14 +273,19 @@ func (f *fn) pred(o *operand, write bool) int32 {
 	return r.row
 }
 
-// row is a register's place.
-func (f *fn) row(r *register, write bool) int32 {
-	if r.row < 0 {
-		r.row = int32(f.k.rows)
-		f.k.rows++
+// row is a register's place, as statement s uses it.
+func (f *fn) row(s *stmt, r *register, write bool) int32 {
+	if !f.dry {
+		return r.row
 	}
 	f.touch(r, write)
-	return r.row
+	if write {
+		s.writes = append(s.writes, r.index)
+	}
+	if !write || s.guard >= 0 { // a guarded write keeps what other lanes hold
+		s.reads = append(s.reads, r.index)
+	}
+	return 0
 }
 
 func (f *fn) touch(r *register, write bool) {
@@ -287,6 +301,9 @@ func (f *fn) constant(v *variable, value uint64) int32 {
 	key := constKey{v, value}
 	if at, ok := f.consts[key]; ok {
 		return at
+	}
+	if f.dry {
+		return 0
 	}
 	at := int32(f.k.rows)
 	f.k.rows++
@@ -305,18 +322,45 @@ func (f *fn) constant(v *variable, value uint64) int32 {
 	return at
 }
 
-// finish resolves labels and addresses.
+// labelled tells whether a label points at statement n.
+func (f *fn) labelled(n int) bool {
+	for _, at := range f.labels {
+		if int(at) == n {
+			return true
+		}
+	}
+	return false
+}
+
+// finish gives registers their rows, builds the code and resolves labels and addresses.
 func (f *fn) finish() error {
 	k := f.k
-	if n := len(k.code); n == 0 || k.code[n-1].flow != leave {
-		k.code = append(k.code, instr{flow: leave, guard: -1, name: "ret", line: int32(f.p.line())})
+	if n := len(f.stmts); n == 0 || f.stmts[n-1].flow != leave || f.stmts[n-1].guard >= 0 || f.labelled(n) {
+		f.stmts = append(f.stmts, &stmt{f: f, name: "ret", base: "ret", guard: -1, flow: leave, line: f.p.line()})
 	}
 	for _, x := range f.pending {
-		at, ok := f.labels[x.label]
-		if !ok {
+		if _, ok := f.labels[x.label]; !ok {
 			return &ParseError{Line: x.line, Text: x.label, What: "no such label"}
 		}
-		k.code[x.at].target = at
+	}
+	for _, r := range f.regs {
+		if r.read > 0 && !r.written {
+			return &ParseError{Line: r.read, Text: r.name, What: "a register that nothing writes is read"}
+		}
+	}
+	f.allocate()
+	f.dry, f.pending, f.tables2 = false, nil, nil
+	k.code = make([]instr, 0, len(f.stmts))
+	for _, s := range f.stmts {
+		var in instr
+		s.build(&in)
+		if s.err != nil {
+			return s.err
+		}
+		k.code = append(k.code, in)
+	}
+	for _, x := range f.pending {
+		k.code[x.at].target = f.labels[x.label]
 	}
 	for _, x := range f.tables2 {
 		for _, l := range f.tables[x.label] {
@@ -328,11 +372,6 @@ func (f *fn) finish() error {
 		}
 		if len(f.tables[x.label]) == 0 {
 			return &ParseError{Line: x.line, Text: x.label, What: "no such table of branch targets"}
-		}
-	}
-	for _, r := range f.regs {
-		if r.read > 0 && !r.written {
-			return &ParseError{Line: r.read, Text: r.name, What: "a register that nothing writes is read"}
 		}
 	}
 	k.SharedBytes = f.shared

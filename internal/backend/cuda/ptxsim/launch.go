@@ -44,8 +44,12 @@ func (x *Machine) Launch(k *Kernel, grid, block [3]uint32, dynShared uint32, par
 	x.place(k.module)
 	r := &x.run
 	defer func() {
-		if f, ok := recover().(*Fault); ok {
-			err = f
+		switch p := recover().(type) {
+		case nil:
+		case *Fault:
+			err = p
+		default:
+			panic(p)
 		}
 	}()
 	r.begin(k, params, block)

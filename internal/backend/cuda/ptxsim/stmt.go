@@ -16,6 +16,9 @@ type stmt struct {
 	guard    int32
 	negated  bool
 	line     int
+	flow     flow
+	reads    []int32 // registers by index
+	writes   []int32
 	err      error
 	lastType typ // of a comparison
 }
@@ -51,6 +54,14 @@ func (s *stmt) typ() typ {
 	return typ{'u', 32}
 }
 
+// at is the statement's place in the function while it is built.
+func (s *stmt) at() int {
+	if s.f.dry {
+		return len(s.f.stmts)
+	}
+	return len(s.f.k.code)
+}
+
 // want holds the number of operands.
 func (s *stmt) want(least, most int) bool {
 	if n := len(s.ops); n < least || n > most {
@@ -75,7 +86,7 @@ func (s *stmt) value(o *operand, bits int) int32 {
 		if o.reg.typ.bits < bits && !(bits == 64 && o.reg.typ.bits == 32 && s.base == "ld") {
 			s.fail("register %s of %d bits where %d are read", o.text, o.reg.typ.bits, bits)
 		}
-		return s.f.row(o.reg, false)
+		return s.f.row(s, o.reg, false)
 	case opImm:
 		v, err := literal(o.imm, bits)
 		if err != nil {
@@ -85,6 +96,9 @@ func (s *stmt) value(o *operand, bits int) int32 {
 	case opVar:
 		return s.f.constant(o.v, uint64(o.off))
 	case opSpecial:
+		if s.f.dry {
+			return 0
+		}
 		at, ok := s.f.specials[o.sp]
 		if !ok {
 			at = int32(s.f.k.rows)
@@ -109,7 +123,7 @@ func (s *stmt) dst(i, bits int) int32 {
 
 func (s *stmt) result(o *operand, bits int) int32 {
 	if o.kind == opSink {
-		return s.f.sink()
+		return s.sink()
 	}
 	if o.kind != opReg {
 		s.fail("operand %s is no register", o.text)
@@ -118,16 +132,16 @@ func (s *stmt) result(o *operand, bits int) int32 {
 	if o.reg.typ.bits < bits {
 		s.fail("register %s of %d bits for a result of %d", o.text, o.reg.typ.bits, bits)
 	}
-	return s.f.row(o.reg, true)
+	return s.f.row(s, o.reg, true)
 }
 
 // sink is a row that takes what nobody reads.
-func (f *fn) sink() int32 {
-	s := f.scopes[0]["_"]
-	if s == nil {
-		s = f.declare(0, "_", typ{'b', 64})
+func (s *stmt) sink() int32 {
+	sym := s.f.scopes[0]["_"]
+	if sym == nil {
+		sym = s.f.declare(0, "_", typ{'b', 64})
 	}
-	return f.row(s.reg, true)
+	return s.f.row(s, sym.reg, true)
 }
 
 // pdst and psrc are predicates that are written and read.
