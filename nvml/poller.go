@@ -31,6 +31,8 @@ type Poller struct {
 	quitOnce sync.Once
 	done     chan struct{} // closed when the thread has let go of library and lock
 
+	closeWait time.Duration // how long Close waits
+
 	// waiting: NewPoller still waits for the first turn, and takes its error.
 	waiting atomic.Bool
 	first   chan error
@@ -46,17 +48,19 @@ type Poller struct {
 // /tmp holds it, on Windows the folder of all users' program data. A container that
 // has folders of its own is a machine of its own here. The lock of a process that
 // died is free.
-func NewPoller(o Options) (*Poller, error) {
-	o = o.withDefaults()
+func NewPoller(o Options) (*Poller, error) { return newPoller(o.withDefaults(), openWait) }
+
+func newPoller(o Options, wait time.Duration) (*Poller, error) {
 	lock, err := takeLock(o.LockPath)
 	if err != nil {
 		return nil, err
 	}
-	p := &Poller{o: o, lock: lock, quit: make(chan struct{}), done: make(chan struct{}), first: make(chan error, 1)}
+	p := &Poller{o: o, lock: lock, closeWait: closeWait,
+		quit: make(chan struct{}), done: make(chan struct{}), first: make(chan error, 1)}
 	p.watchers.wake = make(chan struct{}, 1)
 	p.waiting.Store(true)
 	go p.run()
-	t := time.NewTimer(openWait)
+	t := time.NewTimer(wait)
 	defer t.Stop()
 	select {
 	case err = <-p.first:
@@ -105,7 +109,7 @@ func (p *Poller) Watch() (readings <-chan Reading, stop func()) {
 func (p *Poller) Close() error {
 	p.quitOnce.Do(func() { close(p.quit) })
 	p.watchers.close()
-	t := time.NewTimer(closeWait)
+	t := time.NewTimer(p.closeWait)
 	defer t.Stop()
 	select {
 	case <-p.done:
