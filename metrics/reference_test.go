@@ -52,6 +52,7 @@ func reference(t *testing.T) string {
 	for f := NoFail + 1; int(f) < NumFailReasons; f++ {
 		fmt.Fprintf(&b, "| `%v` | `%s` | `%s` |\n", f, f.Class(), f.ErrorType())
 	}
+	b.WriteString(gpuReference(t))
 	b.WriteString(formatsReference())
 	b.WriteString(vllmReference(t))
 	return b.String()

@@ -14,14 +14,16 @@ type utilization struct{ gpu, memory uint32 }
 var _ [8]byte = [unsafe.Sizeof(utilization{})]byte{}
 
 // memoryV1 counts what the driver keeps for itself as used.
-type memoryV1 struct{ total, free, used uint64 }
+type memoryV1 struct{ total, _, used uint64 } // between them: free
 
 var _ [24]byte = [unsafe.Sizeof(memoryV1{})]byte{}
 
 type memoryV2 struct {
-	version                     uint32
-	_                           uint32
-	total, reserved, free, used uint64
+	version uint32
+	_       uint32
+	total   uint64
+	_, _    uint64 // reserved, free
+	used    uint64
 }
 
 var _ [40]byte = [unsafe.Sizeof(memoryV2{})]byte{}
@@ -31,9 +33,9 @@ const memoryVersion2 = uint32(unsafe.Sizeof(memoryV2{})) | 2<<24
 
 // pciV3 begins as version 2 does, which ends within it.
 type pciV3 struct {
-	legacyID                                   [16]byte
-	domain, bus, device, deviceID, subsystemID uint32
-	id                                         [32]byte
+	legacyID [16]byte
+	_        [5]uint32 // domain, bus, device, and what card it is
+	id       [32]byte
 }
 
 var _ [68]byte = [unsafe.Sizeof(pciV3{})]byte{}
@@ -49,10 +51,10 @@ var _ [16]byte = [unsafe.Sizeof(processV1{})]byte{}
 
 // processV2 is an entry of the lists of versions 2 and 3.
 type processV2 struct {
-	pid                uint32
-	_                  uint32
-	memory             uint64
-	instance, computes uint32
+	pid    uint32
+	_      uint32
+	memory uint64
+	_, _   uint32 // instances of a divided card
 }
 
 var _ [24]byte = [unsafe.Sizeof(processV2{})]byte{}
@@ -62,12 +64,11 @@ const memoryHidden = ^uint64(0)
 
 // fieldValue is one of the values that are asked for by number.
 type fieldValue struct {
-	field, scope  uint32
-	timestamp     int64
-	latencyMicros int64
-	kind          uint32
-	code          Code
-	value         uint64
+	field, _ uint32   // scope
+	_        [2]int64 // when it was taken, how long that took
+	kind     uint32
+	code     Code
+	value    uint64
 }
 
 var _ [40]byte = [unsafe.Sizeof(fieldValue{})]byte{}

@@ -10,6 +10,18 @@ type activity struct {
 	mu    sync.Mutex
 	what  string // empty: nothing
 	since time.Time
+
+	quit <-chan struct{} // nil: never; closed: no further call is to be made, but to shut down
+}
+
+// over tells whether nothing more is to be asked.
+func (a *activity) over() bool {
+	select {
+	case <-a.quit:
+		return true
+	default:
+		return false
+	}
 }
 
 // begin notes what is asked, and gives what notes its end.

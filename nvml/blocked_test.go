@@ -2,15 +2,14 @@ package nvml
 
 import (
 	"errors"
-	"runtime"
 	"testing"
 	"time"
 )
 
-const blocked = "block nvmlDeviceGetTemperature 2000\n"
+const temperature = "nvmlDeviceGetTemperature"
 
 // A call that blocks holds up no reader and no scrape; the reading's age is seen, and
-// the metrics leave it out once it is stale. Closing waits for the call.
+// the metrics leave it out once it is stale.
 func TestBlockedCall(t *testing.T) {
 	noLeaks(t)
 	f := newFake(t, "gpu 0 power_mw 1000\n")
@@ -20,12 +19,12 @@ func TestBlockedCall(t *testing.T) {
 	defer stop()
 	<-readings
 	<-c.set
-	f.say(blocked + "gpu 0 power_mw 2000\n")
-	before := f.calls("nvmlDeviceGetTemperature")
+	hold, release := f.hold(temperature)
+	defer release()
+	f.say(hold + "gpu 0 power_mw 2000\n")
+	before := f.calls(temperature)
 	c.Advance(watchedEvery)
-	for f.calls("nvmlDeviceGetTemperature") == before { // the thread is in the call, or about to be
-		runtime.Gosched()
-	}
+	f.await(temperature, before)
 	// All of this is done while the call lasts: the reading stays the one before.
 	c.Advance(5 * time.Second)
 	r := p.Latest()
@@ -50,11 +49,57 @@ func TestBlockedCall(t *testing.T) {
 	if what, _ := p.doing.get(); what != "sampling GPU 0" {
 		t.Errorf("doing %q", what)
 	}
+	release()
+	if r, ok := <-readings; !ok || r.Devices[0].Sample.Power != some(2.0) {
+		t.Errorf("reading once the call returned: %+v", r)
+	}
+}
+
+// Closing waits for a call that blocks for 2 s.
+func TestCloseWhileACallBlocks(t *testing.T) {
+	noLeaks(t)
+	f := newFake(t, "")
+	p, c := f.poll(f.options())
+	p.closeWait = time.Minute // of a machine that is slow
+	f.say("block nvmlDeviceGetTemperature 2000\n")
+	before := f.calls(temperature)
+	d, _ := c.next()
+	c.Advance(d)
+	f.await(temperature, before)
 	if err := p.Close(); err != nil {
-		t.Errorf("closing while a call blocks for 2 s: %v", err)
+		t.Error(err)
 	}
 	if n := f.calls("nvmlShutdown"); n != 1 {
 		t.Errorf("the library was shut down %d times", n)
+	}
+}
+
+// Closing waits for the call that is being made, and no other is made after it.
+func TestCloseWaitsForOneCall(t *testing.T) {
+	noLeaks(t)
+	f := newFake(t, "devices 4\n")
+	p, c := f.poll(f.options())
+	p.closeWait = time.Minute
+	hold, release := f.hold(temperature)
+	f.say("devices 4\n" + hold)
+	before := f.calls(temperature)
+	last := p.Latest().Time
+	d, _ := c.next()
+	c.Advance(d)
+	f.await(temperature, before)
+	calls := f.calls("*")
+	closed := make(chan error)
+	go func() { closed <- p.Close() }()
+	<-p.quit
+	release()
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if n := f.calls("*") - calls; n != 1 || f.calls("nvmlShutdown") != 1 {
+		t.Errorf("%d calls after closing, want the one that shuts the library down", n)
+	}
+	if p.Latest().Time != last {
+		t.Error("a turn that was cut short was published")
 	}
 }
 
@@ -65,13 +110,13 @@ func TestCloseTellsOfABlockedCall(t *testing.T) {
 	f := newFake(t, "")
 	p, c := f.poll(f.options())
 	p.closeWait = 10 * time.Millisecond
-	f.say(blocked)
-	before := f.calls("nvmlDeviceGetTemperature")
+	hold, release := f.hold(temperature)
+	defer release()
+	f.say(hold)
+	before := f.calls(temperature)
 	d, _ := c.next()
 	c.Advance(d)
-	for f.calls("nvmlDeviceGetTemperature") == before {
-		runtime.Gosched()
-	}
+	f.await(temperature, before)
 	var busy *BusyError
 	if err := p.Close(); !errors.As(err, &busy) || busy.Doing != "sampling GPU 0" {
 		t.Fatalf("error %v, want that the library is busy", err)
@@ -79,6 +124,7 @@ func TestCloseTellsOfABlockedCall(t *testing.T) {
 	if _, err := NewPoller(f.options()); !errors.As(err, new(*HeldError)) {
 		t.Errorf("another poller while the call blocks: %v", err)
 	}
+	release()
 	<-p.done
 	if f.calls("nvmlShutdown") != 1 {
 		t.Error("the library was not shut down")
@@ -95,7 +141,10 @@ func TestCloseTellsOfABlockedCall(t *testing.T) {
 // A library that takes long to begin: the poller is there, and says so.
 func TestSlowOpen(t *testing.T) {
 	noLeaks(t)
-	f := newFake(t, "block nvmlInit_v2 1000\n")
+	f := newFake(t, "")
+	hold, release := f.hold("nvmlInit_v2")
+	defer release()
+	f.say(hold)
 	o := f.options()
 	p, err := newPoller(o.withDefaults(), time.Millisecond)
 	if err != nil {
@@ -106,6 +155,7 @@ func TestSlowOpen(t *testing.T) {
 	if r := p.Latest(); !errors.As(r.Err, new(*BusyError)) || !r.Stale() {
 		t.Errorf("reading %+v, want that the library is busy", r)
 	}
+	release()
 	if r := <-readings; r.Err != nil || r.Stale() || len(r.Devices) != 1 {
 		t.Errorf("reading %+v once it has begun", r)
 	}
@@ -117,7 +167,10 @@ func TestSlowOpen(t *testing.T) {
 // One that took long and then failed is tried again, as one that went away is.
 func TestSlowOpenFails(t *testing.T) {
 	noLeaks(t)
-	f := newFake(t, "block nvmlInit_v2 500\nreturn nvmlInit_v2 9\n")
+	f := newFake(t, "")
+	hold, release := f.hold("nvmlInit_v2")
+	defer release()
+	f.say(hold + "return nvmlInit_v2 9\n")
 	c := newFakeClock()
 	o := f.options()
 	o.Clock = c
@@ -125,6 +178,7 @@ func TestSlowOpenFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	release()
 	<-c.set
 	if r := p.Latest(); !errors.As(r.Err, new(*OpenError)) || len(r.Devices) != 0 {
 		t.Errorf("reading %+v, want an OpenError", r)

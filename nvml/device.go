@@ -1,6 +1,7 @@
 package nvml
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -9,6 +10,10 @@ import (
 // pcieEvery is how often rates over PCIe are measured at most: the library blocks for
 // 20 ms to measure one.
 const pcieEvery = 2 * time.Second
+
+// errOver ends a sample whose poller is closed: of a library that is slow, one call is
+// waited for and not all of them.
+var errOver = errors.New("nvml: the poller is closed")
 
 // Device is a GPU of a [Library].
 type Device struct {
@@ -44,6 +49,9 @@ func (d *Device) Sample() (Sample, error) {
 	for i := range readings {
 		if d.absent&(1<<i) != 0 {
 			continue
+		}
+		if d.lib.doing.over() {
+			return Sample{}, errOver
 		}
 		switch c := readings[i].read(d, &s); {
 		case c.deviceGone(), c.libraryGone():

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/paddock-go/paddock/internal/dl"
 )
@@ -108,6 +109,28 @@ func (f *fake) say(script string) {
 	next := f.script + ".next"
 	if err := errors.Join(os.WriteFile(next, []byte(script), 0o644), os.Rename(next, f.script)); err != nil {
 		f.t.Fatal(err)
+	}
+}
+
+// hold gives a line of a script that holds the calls of a function back, and what
+// lets them go.
+func (f *fake) hold(function string) (line string, release func()) {
+	f.t.Helper()
+	path := filepath.Join(filepath.Dir(f.path), "hold."+function)
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		f.t.Fatal(err)
+	}
+	return "hold " + function + " " + path + "\n", func() {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			f.t.Error(err)
+		}
+	}
+}
+
+// await waits until a function was called once more than before.
+func (f *fake) await(function string, before uint64) {
+	for f.calls(function) == before {
+		time.Sleep(time.Millisecond)
 	}
 }
 

@@ -65,6 +65,9 @@ func (m *machine) sample(t *tracked) {
 		t.totals.add(&s)
 		return
 	}
+	if err == errOver {
+		return
+	}
 	if e, ok := err.(*Error); ok && e.Code.libraryGone() {
 		m.openErr = err
 		m.log.Warn("the GPUs' library must be opened anew", "error", err)

@@ -57,6 +57,7 @@ func newPoller(o Options, wait time.Duration) (*Poller, error) {
 	}
 	p := &Poller{o: o, lock: lock, closeWait: closeWait,
 		quit: make(chan struct{}), done: make(chan struct{}), first: make(chan error, 1)}
+	p.doing.quit = p.quit
 	p.watchers.wake = make(chan struct{}, 1)
 	p.waiting.Store(true)
 	go p.run()
@@ -142,6 +143,9 @@ func (p *Poller) run() {
 			}
 			p.last.Store(r)
 			p.first <- nil
+		}
+		if p.doing.over() {
+			return // the turn was cut short
 		}
 		p.last.Store(r)
 		p.watchers.send(*r)

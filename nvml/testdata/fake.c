@@ -17,6 +17,7 @@
 //	cuda 12080                      1000 · major + 10 · minor
 //	return FUNCTION CODE            all calls of FUNCTION answer CODE
 //	block FUNCTION MS               they take so long first
+//	hold FUNCTION PATH              they wait for as long as there is a file at PATH
 //
 //	gpu N lost 1                    all calls for the device answer 15
 //	gpu N return FUNCTION CODE      those of FUNCTION do
@@ -236,6 +237,10 @@ static nvmlReturn_t enter(const char *function, int gpu, int needs_init) {
 	number(-1, key, "0", &v);
 	if (v)
 		sleep_ms(v);
+	snprintf(key, sizeof key, "hold %s", function);
+	const char *held = text(-1, key, "");
+	while (*held && !access(held, F_OK))
+		sleep_ms(5);
 	if (needs_init && !ready)
 		return UNINITIALIZED;
 	snprintf(key, sizeof key, "return %s", function);
