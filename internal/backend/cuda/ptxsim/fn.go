@@ -45,7 +45,6 @@ type fn struct {
 	stmts    []*stmt
 	dry      bool // builders only note which registers they read and write
 	shared   int
-	guard    *operand
 	line     int
 }
 
