@@ -84,7 +84,7 @@ func (o *experts) launches(b bucket) []launch {
 	if rows <= fewExpertRows {
 		pairs := rows * o.used
 		byPair := call{counts: count, groups: pairs, rows: 1, scale: 1, ids: o.buf(o.Ids), used: o.used}
-		family := func(multiplier) (family, int) { return families[0], 0 }
+		family := func(multiplier) family { return families[0] }
 		gate, down := byPair, byPair
 		gate.per, down.per = o.used, 1
 		list := o.product(gate, family, o.inForms, wholeRows(o.buf(o.In), o.width(o.In), count, rows), o.gate, o.up)
@@ -98,7 +98,7 @@ func (o *experts) launches(b bucket) []launch {
 	n := o.gate.w.stack
 	slots, inUse := o.mostSlots(rows), o.offsets+address(4*n)
 	perExpert := int(ceilDiv(rows*o.used, n))
-	family := func(m multiplier) (family, int) { return m.familyFor(max(perExpert, panelRows)) }
+	family := func(m multiplier) family { return m.familyFor(max(perExpert, panelRows)) }
 	byExpert := call{counts: o.counts, offsets: o.offsets, groups: n, rows: rows, scale: 1}
 	in := wholeRows(o.buf(o.In), o.width(o.In), inUse, slots)
 	in.from = o.from
@@ -111,12 +111,12 @@ func (o *experts) launches(b bucket) []launch {
 
 // product rounds rows for the parts and multiplies them, together where they have one
 // format.
-func (o *experts) product(c call, choose func(multiplier) (family, int), forms []*rounded, src source, parts ...part) []launch {
+func (o *experts) product(c call, choose func(multiplier) family, forms []*rounded, src source, parts ...part) []launch {
 	var list []launch
 	made := map[*rounded]bool{}
 	for len(parts) > 0 {
 		m := multipliers[parts[0].w.format]
-		f, at := choose(m)
+		f := choose(m)
 		form := formOf(forms, m, m.kind(f), parts[0].w.cols)
 		if !made[form] {
 			list = append(list, form.round(src, m))
@@ -126,7 +126,7 @@ func (o *experts) product(c call, choose func(multiplier) (family, int), forms [
 		for n < len(parts) && parts[n].w.format == parts[0].w.format {
 			n++
 		}
-		list = append(list, c.launch(m, f, at, *form, parts[:n]))
+		list = append(list, c.launch(m, f, *form, parts[:n]))
 		parts = parts[n:]
 	}
 	return list

@@ -27,7 +27,7 @@ func compileHeadLinear(r *rig, o prog.HeadLinear) (op, error) {
 func (o *headLinear) launches(b bucket) []launch {
 	rows, count := o.rows(o.In, b), o.count(o.In)
 	m := multipliers[o.w.format]
-	f, at := m.familyFor(rows)
+	f := m.familyFor(rows)
 	form := formOf(o.forms, m, m.kind(f), o.w.cols)
 	inHead, outHead := o.width(o.In)/o.w.stack, o.width(o.Out)/o.w.stack
 	src := source{
@@ -37,7 +37,7 @@ func (o *headLinear) launches(b bucket) []launch {
 	c := call{counts: count, apart: o.apart, outApart: outHead, groups: o.w.stack, rows: rows, scale: 1}
 	list := []launch{
 		form.round(src, m),
-		c.launch(m, f, at, *form, []part{{w: o.w, out: o.buf(o.Out), stride: o.width(o.Out)}}),
+		c.launch(m, f, *form, []part{{w: o.w, out: o.buf(o.Out), stride: o.width(o.Out)}}),
 	}
 	if rest := inHead - o.w.cols; rest > 0 {
 		var a args

@@ -82,7 +82,7 @@ func (o *linear) launches(b bucket) []launch {
 			continue
 		}
 		m := multipliers[p.w.format]
-		f, at := m.familyFor(rows)
+		f := m.familyFor(rows)
 		form := formOf(o.forms, m, m.kind(f), p.w.cols)
 		x := *form
 		if x.kind == asFloats && x.padded == p.w.cols {
@@ -98,8 +98,22 @@ func (o *linear) launches(b bucket) []launch {
 			}
 		}
 		c := sharedRows(o.count(o.in), rows)
-		c.scale, c.cap = o.scale, o.cap
-		list = append(list, c.launch(m, f, at, x, together))
+		c.scale = o.scale
+		list = append(list, c.launch(m, f, x, together))
+	}
+	if o.cap != 0 {
+		list = append(list, o.capLogits(rows))
 	}
 	return list
+}
+
+// capLogits is what follows a Head's products.
+func (o *linear) capLogits(rows int) launch {
+	width := o.parts[0].stride
+	var a args
+	a.at(o.step)
+	a.at(o.parts[0].out)
+	a.i32(width)
+	a.f32(o.cap)
+	return launch{kernel: "cap_logits", grid: dims{uint32(rows), ceilDiv(width, embedThreads), 1}, block: dims{embedThreads, 1, 1}, args: a}
 }

@@ -71,3 +71,11 @@ GLOBAL BLOCK(256) void embed_type(const Step *step, float *out, const float *v, 
 	int row = block_x(), c = block_y() * 256 + tid_x();
 	if (row < step->rows && c < width) out[(i64)row * width + c] += v[c];
 }
+
+// out[row] = cap × tanh(out[row] ÷ cap): what some heads do to logits.
+GLOBAL BLOCK(256) void cap_logits(const Step *step, float *out, int width, float cap) {
+	int row = block_x(), c = block_y() * 256 + tid_x();
+	if (row >= step->logits || c >= width) return;
+	float *at = out + (i64)row * width + c;
+	*at = softcap32(*at, cap);
+}

@@ -64,7 +64,7 @@ struct Call {
 	const void *xd;  // their scales
 	const void *xs;  // their sums
 	int nb;          // blocks of 32, or chunks of 16 bytes of floats
-	float scale, cap;
+	float scale;
 	const float *ids; // few rows: the matrix of each of `used` products of a row; or null
 	int used, per;    // per: products that share a row of x
 };
@@ -72,9 +72,9 @@ struct Call {
 #define PART_PARAMS(i) const u8 *w##i, float *out##i, const float *bias##i, i64 stack##i, int n##i, int stride##i
 #define LINEAR_PARAMS                                                                                              \
 	const int *counts, const int *offsets, int apart, int out_apart, const u8 *x, const void *xd, const void *xs, \
-		int nb, float scale, float cap, const float *ids, int used, int per, PART_PARAMS(0), PART_PARAMS(1), PART_PARAMS(2)
+		int nb, float scale, const float *ids, int used, int per, PART_PARAMS(0), PART_PARAMS(1), PART_PARAMS(2)
 #define LINEAR_CALL \
-	Call { counts, offsets, apart, out_apart, x, xd, xs, nb, scale, cap, ids, used, per }
+	Call { counts, offsets, apart, out_apart, x, xd, xs, nb, scale, ids, used, per }
 // The product that this block is of, and which of its tiles of `most` outputs.
 #define LINEAR_PART(most)                                           \
 	Part part{w0, out0, bias0, stack0, n0, stride0};                \
@@ -124,13 +124,9 @@ DEVICE float seeded(int sum) { return __builtin_bit_cast(float, sum) - 12582912.
 
 DEVICE float shuffle_xor(float v, int bit) { return __nvvm_shfl_sync_bfly_f32(0xffffffffu, v, bit, 31); }
 
-// What follows a sum: out = softcap(scale × (sum + bias)).
-DEVICE float finish(const Call &c, float v) {
-	v = mul(v, c.scale);
-	return c.cap != 0 ? softcap32(v, c.cap) : v;
-}
+// Writes one output: scale × (sum + bias).
 DEVICE void put(const Call &c, const Part &p, const Rows &r, int row, int at, float v) {
 	if (p.bias) v += p.bias[(i64)r.group * p.n + at];
 	i64 group = c.offsets || c.ids ? 0 : (i64)r.group * c.out_apart;
-	p.out[(i64)(r.out + row) * p.stride + group + at] = finish(c, v);
+	p.out[(i64)(r.out + row) * p.stride + group + at] = mul(v, c.scale);
 }

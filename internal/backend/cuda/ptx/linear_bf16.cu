@@ -1,4 +1,5 @@
 // BF16: activations rounded to bf16.
+#include "gemmfloat.cuh"
 #include "gemv.cuh"
 
 struct BF16 {
@@ -48,3 +49,6 @@ struct BF16 {
 	}
 };
 GEMVS(gemv_bf16, BF16)
+
+typedef Floats<1, mma_bf16> TileBF16;
+GEMMS(gemm_bf16, TileBF16)

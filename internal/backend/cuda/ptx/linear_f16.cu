@@ -1,4 +1,6 @@
-// F16: activations as they are.
+// F16: activations as they are for few rows; for many in two terms of f16, which keep 22
+// bits, with a scale for each row (split_f16).
+#include "gemmfloat.cuh"
 #include "gemv.cuh"
 
 struct F16 {
@@ -54,3 +56,6 @@ struct F16 {
 	}
 };
 GEMVS(gemv_f16, F16)
+
+typedef Floats<2, mma_f16> TileF16;
+GEMMS(gemm_f16, TileF16)

@@ -3,6 +3,7 @@
 // A packed nibble is the weight, −8 to 7, in two's complement: in the upper half of a
 // byte it is 16 × the weight as a signed byte, in one instruction. The sum is 16 times
 // what it should be, |sum| ≤ 32 × 128 × 127 as for Q8_0, and the scale a sixteenth.
+#include "gemmint.cuh"
 #include "gemv.cuh"
 
 struct Q4_0 {
@@ -46,3 +47,21 @@ struct Q4_0 {
 	}
 };
 GEMVS(gemv_q4_0, Q4_0)
+
+struct Tile4_0 {
+	static constexpr int UB = 8, PANEL = 144;
+	static constexpr float FACTOR = 0.0625f;
+	INLINE static const u8 *weights(const Job &j, int m, int u, int i, int &c, bool &there) { return nibbles_of(j, m, u, i, c, there, PANEL); }
+	INLINE static void fragments(u32 (*a)[4], u32 at, int m, int p, int lane) {
+		u32 r[4];
+		nibble_matrices(r, at, m, p, lane);
+#pragma unroll
+		for (int e = 0; e < 2; e++) {
+			a[e][0] = (r[2 * e] << 4) & 0xf0f0f0f0;
+			a[e][1] = (r[2 * e + 1] << 4) & 0xf0f0f0f0;
+			a[e][2] = r[2 * e] & 0xf0f0f0f0;
+			a[e][3] = r[2 * e + 1] & 0xf0f0f0f0;
+		}
+	}
+};
+GEMMS(gemm_q4_0, Blocks32<Tile4_0>)

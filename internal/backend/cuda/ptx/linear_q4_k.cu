@@ -5,6 +5,7 @@
 // a word. A block's products, scale × dot, are exact and below 2^22:
 //
 //	63 × 32 × 15 × 127 = 3840480
+#include "gemmk.cuh"
 #include "gemv.cuh"
 
 struct Q4_K {
@@ -55,3 +56,51 @@ struct Q4_K {
 	}
 };
 GEMVS(gemv_q4_k, Q4_K)
+
+// A panel has 148 bytes a block, of which 4 are of the super-blocks: 8 × 16 of nibbles,
+// 16 of scales and minima.
+struct Tile4_K {
+	static constexpr int PANEL = 148, SCALES = 128, SUPER = 32, HIGH_ROW = 0;
+	static constexpr bool MINIMA = true;
+	INLINE static void fragments(u32 (*a)[4], u32 at, u32, int m, int p, int lane) {
+		u32 r[4];
+		nibble_matrices(r, at, m, p, lane);
+#pragma unroll
+		for (int e = 0; e < 2; e++) {
+			a[e][0] = r[2 * e] & 0x0f0f0f0f;
+			a[e][1] = r[2 * e + 1] & 0x0f0f0f0f;
+			a[e][2] = (r[2 * e] >> 4) & 0x0f0f0f0f;
+			a[e][3] = (r[2 * e + 1] >> 4) & 0x0f0f0f0f;
+		}
+	}
+	typedef float Scales;
+	INLINE static float scales(u16 s) { return (float)(s & 255); }
+	INLINE static void add(float *part, const u32 *a, const u32 *x, const float *scale) {
+		int dot[4];
+		mma_32(dot, a, x, SEED);
+#pragma unroll
+		for (int i = 0; i < 4; i++) part[i] = fma(seeded(dot[i]), scale[i / 2], part[i]);
+	}
+	// Σ minimum × sum of 32 over a super-block is a product too, of f16: the sum, up to
+	// 4064, as 64 × high + low, which f16 has exactly. The left operand has 64 × minimum
+	// in its first 8 columns and the minimum in the others; lane t of a row has blocks
+	// 2t and 2t + 1 of both.
+	INLINE static void minima(u32 *a, const u8 *scales, int g, int t) {
+#pragma unroll
+		for (int h = 0; h < 2; h++) {
+			const u8 *s = scales + (h * 8 + 2 * t) * 16 + g * 2 + 1;
+			int m0 = s[0], m1 = s[16];
+			a[h] = halves(64 * m0, 64 * m1);
+			a[2 + h] = halves(m0, m1);
+		}
+	}
+	INLINE static void finish(float *sum, const float *part, const float *low, const u8 *supers, int g, f32x2 dx) {
+		float d = half_in(supers + g * 4), dmin = half_in(supers + g * 4 + 2);
+#pragma unroll
+		for (int i = 0; i < 2; i++) {
+			sum[i] = fma(part[i], mul(d, dx[i]), sum[i]);
+			sum[i] = fma(-low[i], mul(dmin, dx[i]), sum[i]);
+		}
+	}
+};
+GEMMS(gemm_q4_k, Blocks256<Tile4_K>)

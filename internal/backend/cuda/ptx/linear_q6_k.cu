@@ -5,6 +5,7 @@
 // nibble and its high 2 in a word for each half of a block, where bits 2w and 2w + 1 of
 // byte i belong to value 4w + i. Put at the top of a byte it is 4 × the weight; the
 // factor is a quarter.
+#include "gemmk.cuh"
 #include "gemv.cuh"
 
 struct Q6_K {
@@ -65,3 +66,47 @@ struct Q6_K {
 	}
 };
 GEMVS(gemv_q6_k, Q6_K)
+
+// A panel has 210 bytes a block, of which 2 are of the super-blocks: 8 × 16 of nibbles,
+// 8 × 8 of high bits, 16 of scales. A sub-block is 16 values: half a block, and half of
+// what m16n8k32 would take.
+struct Tile6_K {
+	static constexpr int PANEL = 210, SCALES = 192, SUPER = 16;
+	static constexpr int HIGH_ROW = 80; // of 64 bytes: rows lie in different banks
+	static constexpr bool MINIMA = false;
+	INLINE static void fragments(u32 (*a)[4], u32 at, u32 high, int m, int p, int lane) {
+		u32 r[4];
+		nibble_matrices(r, at, m, p, lane);
+		int shift = 6 - 2 * (lane & 3);
+#pragma unroll
+		for (int h = 0; h < 2; h++) {
+			u32x4 bits = shared16(high + (m + h * 8 + (lane >> 2)) * HIGH_ROW + p * 16);
+#pragma unroll
+			for (int e = 0; e < 2; e++) {
+				u32 q = r[2 * e + h];
+				a[e][h] = ((q << 2) & 0x3c3c3c3c) | ((bits[2 * e] << shift) & 0xc0c0c0c0);
+				a[e][2 + h] = ((q >> 2) & 0x3c3c3c3c) | ((bits[2 * e + 1] << shift) & 0xc0c0c0c0);
+			}
+		}
+	}
+	struct Scales {
+		float first, second;
+	};
+	INLINE static Scales scales(u16 s) { return {(float)(i8)s, (float)(i8)(s >> 8)}; }
+	INLINE static void add(float *part, const u32 *a, const u32 *x, const Scales *scale) {
+		int dot[4];
+		mma_16(dot, a[0], a[1], x[0], SEED);
+#pragma unroll
+		for (int i = 0; i < 4; i++) part[i] = fma(seeded(dot[i]), scale[i / 2].first, part[i]);
+		mma_16(dot, a[2], a[3], x[1], SEED);
+#pragma unroll
+		for (int i = 0; i < 4; i++) part[i] = fma(seeded(dot[i]), scale[i / 2].second, part[i]);
+	}
+	INLINE static void minima(u32 *, const u8 *, int, int) {}
+	INLINE static void finish(float *sum, const float *part, const float *, const u8 *supers, int g, f32x2 dx) {
+		float d = half_in(supers + g * 2) * 0.25f;
+#pragma unroll
+		for (int i = 0; i < 2; i++) sum[i] = fma(part[i], mul(d, dx[i]), sum[i]);
+	}
+};
+GEMMS(gemm_q6_k, Blocks256<Tile6_K>)

@@ -1,4 +1,5 @@
 // Q8_0: 32 signed bytes, an f16 scale; activations in blocks of 32.
+#include "gemmint.cuh"
 #include "gemv.cuh"
 
 struct Q8_0 {
@@ -46,3 +47,22 @@ struct Q8_0 {
 	}
 };
 GEMVS(gemv_q8_0, Q8_0)
+
+// Chunk 2b + h of a row of shared memory is half h of block b, as of the activations:
+// the matrices of a fragment are outputs 0–7 and 8–15 of the first half, then of the
+// second.
+struct Tile8_0 {
+	static constexpr int UB = 4, PANEL = 272;
+	static constexpr float FACTOR = 1;
+	INLINE static const u8 *weights(const Job &j, int m, int u, int i, int &c, bool &there) {
+		int b = i % UB, h = i / UB, block = u * UB + b;
+		c = 2 * b + h;
+		there = block < j.nb;
+		return j.panel(m, PANEL) + ((i64)(m & 7) * 2 + h) * j.nb * 16 + (i64)block * 16;
+	}
+	INLINE static void fragments(u32 (*a)[4], u32 at, int m, int p, int lane) {
+#pragma unroll
+		for (int e = 0; e < 2; e++) load_matrices(a[e], at + chunk_at<8>(m + (lane & 15), 2 * (2 * p + e) + (lane >> 4)));
+	}
+};
+GEMMS(gemm_q8_0, Blocks32<Tile8_0>)

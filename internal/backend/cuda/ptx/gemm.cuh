@@ -1,0 +1,206 @@
+// Products for many rows, by tensor cores.
+//
+// A block of threads makes a tile of BM outputs × BN rows. Weights are the left operand
+// of mma.sync (16 outputs × 32 of K), activations the right one (32 of K × 8 rows), so
+// that tiles can be narrow in rows. Stages of K come into shared memory by cp.async,
+// ST of them at once:
+//
+//	a stage: WK units of │ weights [BM][128 B] │ activations [BN][128 or 256 B] │ scales …
+//
+// A unit is what 128 bytes of a weight row hold. With WK > 1 warps share a tile by
+// units, and their sums are added at the end in order. The 16-byte chunks of a row of
+// weights or activations are stored at chunk XOR (row mod 8), so that the 8 rows which
+// ldmatrix reads at once lie in different banks.
+//
+// A row's result depends on the kind of tile, but not on other rows.
+#pragma once
+#include "linear.cuh"
+
+extern __attribute__((shared)) __attribute__((aligned(128))) u8 pool[];
+
+DEVICE u32 shared_at(const void *p) { return (u32)(u64)(const __attribute__((address_space(3))) void *)p; }
+
+// Copies 16 bytes in the background; zeros where there are none.
+DEVICE void copy16(u32 to, const void *from, bool there) {
+	asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"((const __attribute__((address_space(1))) void *)from), "r"(there ? 16 : 0) : "memory");
+}
+DEVICE void copies_end() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int N> DEVICE void copies_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
+
+// Four 8 × 16-byte matrices; lane l gives the address of row l % 8 of the (l ÷ 8)-th.
+DEVICE void load_matrices(u32 *r, u32 at) {
+	asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at) : "memory");
+}
+
+// Loads of shared memory, spelled out for the same reason as load16.
+DEVICE f32x2 shared8(u32 at) {
+	float a, b;
+	asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(a), "=f"(b) : "r"(at) : "memory");
+	return f32x2{a, b};
+}
+DEVICE u32x4 shared16(u32 at) {
+	u32 a, b, c, d;
+	asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(at) : "memory");
+	return u32x4{a, b, c, d};
+}
+
+// Bytes, 16 × 32 by 32 × 8; sums begin at c.
+DEVICE void mma_32(int *d, const u32 *a, const u32 *b, int c) {
+	asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, %10};"
+		: "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+		: "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(c));
+}
+// Bytes, 16 × 16 by 16 × 8.
+DEVICE void mma_16(int *d, u32 a0, u32 a1, u32 b, int c) {
+	asm("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%7, %7, %7, %7};"
+		: "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+		: "r"(a0), "r"(a1), "r"(b), "r"(c));
+}
+#define MMA_FLOATS(name, type)                                                                                                  \
+	DEVICE void name(float *d, const u32 *a, const u32 *b) {                                                                    \
+		asm("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+			: "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                                                    \
+			: "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));                                                \
+	}
+MMA_FLOATS(mma_f16, "f16")
+MMA_FLOATS(mma_bf16, "bf16")
+
+// The shape of a tile. Warps: WM by outputs, WN by rows, WK by K; each has MT × NT
+// products of 16 × 8.
+template <int Wm, int Wn, int Wk, int Mt, int Nt> struct Shape {
+	static constexpr int WM = Wm, WN = Wn, WK = Wk, MT = Mt, NT = Nt;
+	static constexpr int BM = WM * MT * 16, BN = WN * NT * 8, THREADS = 32 * WM * WN * WK;
+};
+typedef Shape<1, 1, 4, 2, 2> Rows16;  // 32 × 16
+typedef Shape<2, 1, 2, 2, 4> Rows32;  // 64 × 32
+typedef Shape<2, 2, 1, 2, 4> Rows64;  // 64 × 64
+typedef Shape<4, 2, 1, 2, 4> RowsAny; // 128 × 64
+
+constexpr int MOST_SHARED = 99 << 10;
+
+// What is to be loaded for one product.
+struct Job {
+	const Call &call;
+	const u8 *w; // the matrix
+	int n, m0;   // its rows, and the first of the tile
+	int x0, live; // first row of activations, and how many there are
+	int nb;
+	INLINE const u8 *panel(int m, int bytes) const { return w + (i64)((m0 + m) >> 3) * nb * bytes; }
+	INLINE bool has(int m) const { return m0 + m < ((n + 7) & ~7); }
+};
+
+// Where a stage's parts lie, from its begin on: Side counts the bytes of a unit's
+// scales and the like.
+template <class F, class S> struct Stage {
+	static constexpr int A = S::BM * 128, B = S::BN * F::B_CHUNKS * 16;
+	static constexpr int UNIT = A + B + F::template side<S>();
+	static constexpr int BYTES = UNIT * S::WK;
+	static constexpr int FIT = MOST_SHARED / BYTES, ST = FIT < 4 ? FIT : 4;
+	static_assert(ST >= 2, "two stages must fit");
+};
+
+// Where chunk c of row r is, in rows of so many chunks.
+template <int CHUNKS> DEVICE int chunk_at(int r, int c) { return (r * CHUNKS + (c ^ (r & 7))) * 16; }
+
+// Does something for 0 … N − 1, spread over the threads.
+template <int N, int THREADS, class Do> DEVICE void spread(Do each) {
+#pragma unroll
+	for (int j = 0; j < (N + THREADS - 1) / THREADS; j++) {
+		int i = j * THREADS + tid_x();
+		if (N % THREADS == 0 || i < N) each(i);
+	}
+}
+
+// Loads the WK units of a stage from unit u on.
+template <class F, class S> DEVICE void fill(const Job &job, u32 to, int u) {
+	typedef Stage<F, S> G;
+#pragma nounroll
+	for (int k = 0; k < S::WK; k++, to += G::UNIT, u++) {
+		spread<S::BM * 8, S::THREADS>([&](int i) {
+			int m = i / 8, c;
+			bool there;
+			const u8 *from = F::weights(job, m, u, i % 8, c, there);
+			there = there && job.has(m);
+			copy16(to + chunk_at<8>(m, c), there ? from : job.w, there);
+		});
+		spread<S::BN * F::B_CHUNKS, S::THREADS>([&](int i) {
+			int n = i / F::B_CHUNKS, c;
+			bool there;
+			const u8 *from = F::acts(job, n, u, i % F::B_CHUNKS, c, there);
+			there = there && n < job.live;
+			copy16(to + G::A + chunk_at<F::B_CHUNKS>(n, c), there ? from : job.w, there);
+		});
+		F::template fill_side<S>(job, to + G::A + G::B, u);
+	}
+}
+
+template <class F, class S> DEVICE void gemm(const Call &c, const Part &p, int tile) {
+	typedef Stage<F, S> G;
+	Rows r;
+	if (!rows_of(c, S::BN, r)) return;
+	Job job{c, p.w + p.stack * r.group, p.n, tile * S::BM, r.x, r.count, c.nb};
+	int lane = tid_x() & 31, warp = tid_x() >> 5;
+	int wm = warp % S::WM, wn = warp / S::WM % S::WN, wk = warp / (S::WM * S::WN);
+	float sum[S::MT][S::NT][4] = {};
+	bool busy = job.m0 + wm * S::MT * 16 < job.n && wn * S::NT * 8 < job.live;
+	int units = (c.nb + F::UNIT - 1) / F::UNIT, stages = (units + S::WK - 1) / S::WK;
+	u32 base = shared_at(pool);
+	int slot = 0, free = 0;
+	for (int s = 1 - G::ST; s < stages; s++) { // below 0: the first stages are loaded
+		if (s >= 0) {
+			copies_wait<G::ST - 2>();
+			barrier(); // the stage is there for all, and all are done with the one before
+		}
+		if (s + G::ST - 1 < stages) fill<F, S>(job, base + free * G::BYTES, (s + G::ST - 1) * S::WK);
+		copies_end();
+		free = free + 1 == G::ST ? 0 : free + 1;
+		if (s < 0) continue;
+		if (busy) F::template multiply<S>(sum, slot * G::BYTES + wk * G::UNIT, wm, wn, lane);
+		slot = slot + 1 == G::ST ? 0 : slot + 1;
+	}
+	if (S::WK > 1) {
+		copies_wait<0>();
+		barrier();
+		float *others = (float *)pool + ((wk - 1) * S::WM * S::WN + wn * S::WM + wm) * (S::MT * S::NT * 4 * 32) + lane;
+#pragma unroll
+		for (int i = 0; i < S::MT * S::NT * 4; i++) {
+			if (wk > 0) others[i * 32] = sum[i / 4 / S::NT][i / 4 % S::NT][i % 4];
+		}
+		barrier();
+		if (wk > 0) return;
+		const float *first = (const float *)pool + (wn * S::WM + wm) * (S::MT * S::NT * 4 * 32) + lane;
+#pragma unroll
+		for (int i = 0; i < S::MT * S::NT * 4; i++) {
+#pragma unroll
+			for (int k = 1; k < S::WK; k++) {
+				float &to = sum[i / 4 / S::NT][i / 4 % S::NT][i % 4];
+				to = to + first[((k - 1) * S::WM * S::WN * S::MT * S::NT * 4 + i) * 32];
+			}
+		}
+	}
+	if (!busy) return;
+#pragma unroll
+	for (int nt = 0; nt < S::NT; nt++) {
+#pragma unroll
+		for (int e = 0; e < 2; e++) {
+			int n = (wn * S::NT + nt) * 8 + (lane & 3) * 2 + e;
+			if (n >= job.live) continue;
+			float scale = F::row_scale(c, job.x0 + n);
+#pragma unroll
+			for (int mt = 0; mt < S::MT; mt++) {
+#pragma unroll
+				for (int h = 0; h < 2; h++) {
+					int m = job.m0 + (wm * S::MT + mt) * 16 + h * 8 + (lane >> 2);
+					if (m < job.n) put(c, p, r, n, m, mul(sum[mt][nt][2 * h + e], scale));
+				}
+			}
+		}
+	}
+}
+
+#define GEMM(name, F, S, suffix)                                    \
+	GLOBAL BLOCK(S::THREADS) void name##_##suffix(LINEAR_PARAMS) { \
+		LINEAR_PART(S::BM)                                          \
+		gemm<F, S>(LINEAR_CALL, part, tile);                        \
+	}
+#define GEMMS(name, F) GEMM(name, F, Rows16, 16) GEMM(name, F, Rows32, 32) GEMM(name, F, Rows64, 64) GEMM(name, F, RowsAny, any)
