@@ -85,12 +85,20 @@ func newStand(t *testing.T, seed uint64, p *prog.Program, l backend.Limits, b *p
 		weights[i].vector = s.alloc(4 * int64(len(v)))
 		s.write(weights[i].vector, v)
 	}
+	s.place(p, l, weights)
+	s.step(b)
+	return s
+}
+
+// place compiles the first op of p for l, and gives everything memory.
+func (s *stand) place(p *prog.Program, l backend.Limits, weights []deviceWeight) {
+	s.Helper()
 	compile := func(to *regions, scratch address) *rig {
 		r := newRig(p, l, driver.Facts{}, weights, to, true)
 		r.scratchAt = scratch
 		var err error
 		if s.op, err = compilers[p.Ops[0].Kind()](r, p.Ops[0]); err != nil {
-			t.Fatal(err)
+			s.Fatal(err)
 		}
 		return r
 	}
@@ -104,8 +112,6 @@ func newStand(t *testing.T, seed uint64, p *prog.Program, l backend.Limits, b *p
 	for _, c := range s.rig.constant {
 		s.must(s.machine.Write(uint64(c.at), c.data))
 	}
-	s.step(b)
-	return s
 }
 
 // step makes b the step.

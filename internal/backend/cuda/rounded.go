@@ -92,7 +92,11 @@ func (x rounded) round(src source, m multiplier) launch {
 	a.i32(src.toRow)
 	a.i32(src.toGroup)
 	a.i32(src.cols)
-	a.i32(x.padded / m.unit)
+	if x.kind == asFloats {
+		a.i32(x.padded)
+	} else {
+		a.i32(x.padded / m.unit)
+	}
 	a.at(x.x)
 	switch x.kind {
 	case asPair:

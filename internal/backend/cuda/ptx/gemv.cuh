@@ -52,12 +52,13 @@ template <class F, int N> DEVICE void gemv(const Call &c, const Part &p, int til
 	if (r0 >= p.n) return;
 	F f(p.w + p.stack * r.group, c.nb);
 	float sum[N * WARP_ROWS] = {};
+	int last = r.count - 1; // rows beyond are computed as it is, and dropped
 	typename F::Raw now = f.fetch(r0, min_of(lane, c.nb - 1));
 	for (int b = lane; b < c.nb; b += 32) {
 		typename F::Raw next = f.fetch(r0, min_of(b + 32, c.nb - 1));
 		typename F::Block w = f.open(now);
 #pragma unroll
-		for (int n = 0; n < N; n++) f.add(&sum[n * WARP_ROWS], w, f.acts(c, r.x + n, b));
+		for (int n = 0; n < N; n++) f.add(&sum[n * WARP_ROWS], w, f.acts(c, r.x + min_of(n, last), b));
 		now = next;
 	}
 	scatter_sum<N * WARP_ROWS>(sum, lane);

@@ -98,15 +98,18 @@ GLOBAL BLOCK(128) void round_q8x256(ROUND_PARAMS, u8 *q, float *d, i16 *sums) {
 	if (lane == 0) d[(panel * (nb / 8) + super) * 8 + in] = 1.f / inv;
 }
 
-// Floats, by chunks of 16 bytes; nb is how many of those there are in a row, and may be
-// more than the values fill.
+// Floats; rows are whole chunks of 16 bytes of the weights, which may be more than the
+// values fill.
 
-// A copy, where rows of the source are not whole chunks.
+// A copy: where rows of the source are not whole chunks, or not in order. nb is the
+// values of a row of the result.
 GLOBAL BLOCK(128) void round_f32(ROUND_PARAMS, float *to) {
 	ROUND_SOURCE
 	int i = block_y() * 128 + tid_x();
-	if (i < nb * 4) to[s.to * nb * 4 + i] = i < cols ? s.row[i] : 0;
+	if (i < nb) to[s.to * nb + i] = i < cols ? s.row[i] : 0;
 }
+
+// What follows takes nb as the chunks of 8 values.
 
 // To bf16, to the nearest, ties to even, denormals to zero first.
 DEVICE u16 bf16_of(float v) {
