@@ -99,20 +99,8 @@ func (w *warp) globalBytes(lane int, addr, n uint64, how access) []byte {
 		w.fault(OutOfBounds, lane, addr, fmt.Sprintf("%d bytes of global memory over the end of an allocation of %d at %#x", n, a.size, a.base))
 	}
 	k := &r.marks
-	i := at >> 2
 	if how.write {
-		if n >= 4 && !how.atomic {
-			for e := i + n>>2; i < e; i++ {
-				if c := a.wr[i]; c > k.past && c != k.mine {
-					break
-				}
-				if c := a.rd[i]; c > k.past && c != k.mine {
-					break
-				}
-				a.wr[i] = k.mine
-			}
-		}
-		if i < (at+n+3)>>2 && !k.slowWrite(a, at, n, how.atomic) {
+		if !k.slowWrite(a, at, n, how.atomic) {
 			w.fault(GlobalRace, lane, addr, "a write, where another block of this launch reads or writes")
 		}
 		if a.missing != 0 {
@@ -126,20 +114,7 @@ func (w *warp) globalBytes(lane int, addr, n uint64, how access) []byte {
 	if a.missing != 0 {
 		w.initialised(a, lane, addr, n)
 	}
-	if n >= 4 && !how.atomic {
-		for e := i + n>>2; i < e; i++ {
-			if c := a.wr[i]; c > k.past && c != k.mine {
-				break
-			}
-			if c := a.rd[i]; c != k.mine && c != k.several {
-				if c > k.past {
-					break
-				}
-				a.rd[i] = k.mine
-			}
-		}
-	}
-	if i < (at+n+3)>>2 && !k.slowRead(a, at, n, how.atomic) {
+	if !k.slowRead(a, at, n, how.atomic) {
 		w.fault(GlobalRace, lane, addr, "a read, where another block of this launch writes")
 	}
 	return a.data[at : at+n]
@@ -239,32 +214,25 @@ func (w *warp) address(in *instr, lane int) uint64 {
 }
 
 func runLoad(w *warp, in *instr, m uint32) {
-	x := in.x
-	n := uint64(x.size * x.count)
-	how := access{atomic: x.memory&atomicAccess != 0}
-	shift := 64 - 8*x.size
 	for ; m != 0; m &= m - 1 {
-		l := bits.TrailingZeros32(m) & 31
-		b := w.bytesAt(x.space, l, w.address(in, l), n, how)
-		for j, d := range x.dst {
-			v := loadBytes(b[j*x.size:], x.size)
-			if x.signed {
-				v = uint64(int64(v<<shift)>>shift) & x.keep
-			}
-			w.rows[d][l] = v
-		}
+		w.loadLane(in, bits.TrailingZeros32(m)&31)
 	}
 }
 
-func runStore(w *warp, in *instr, m uint32) {
+// loadLane is the general load of one lane.
+func (w *warp) loadLane(in *instr, l int) {
 	x := in.x
-	n := uint64(x.size * x.count)
-	how := access{write: true, atomic: x.memory&atomicAccess != 0}
+	w.take(x, l, w.bytesAt(x.space, l, w.address(in, l), uint64(x.size*x.count), access{atomic: x.memory&atomicAccess != 0}))
+}
+
+func runStore(w *warp, in *instr, m uint32) {
 	for ; m != 0; m &= m - 1 {
-		l := bits.TrailingZeros32(m) & 31
-		b := w.bytesAt(x.space, l, w.address(in, l), n, how)
-		for j, s := range x.src {
-			storeBytes(b[j*x.size:], x.size, w.rows[s][l])
-		}
+		w.storeLane(in, bits.TrailingZeros32(m)&31)
 	}
+}
+
+// storeLane is the general store of one lane.
+func (w *warp) storeLane(in *instr, l int) {
+	x := in.x
+	w.give(x, l, w.bytesAt(x.space, l, w.address(in, l), uint64(x.size*x.count), access{write: true, atomic: x.memory&atomicAccess != 0}))
 }

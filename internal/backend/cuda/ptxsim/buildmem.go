@@ -81,6 +81,9 @@ func buildLd(s *stmt, in *instr) {
 	x.dst = s.vec(0, x.count, t.bits, true)
 	s.addr(1, in, x, sp)
 	in.x, in.run = x, runLoad
+	if quick := quickLoads[sp]; quick != nil && x.memory == 0 {
+		in.run = quick
+	}
 	if sp == paramSpace && s.ops[1].base.kind == opVar {
 		in.run = runParam
 	}
@@ -118,6 +121,9 @@ func buildSt(s *stmt, in *instr) {
 	s.addr(0, in, x, sp)
 	x.src = s.vec(1, x.count, t.bits, false)
 	in.x, in.run = x, runStore
+	if quick := quickStores[sp]; quick != nil && x.memory == 0 {
+		in.run = quick
+	}
 }
 
 // buildPrefetch is a hint: the address is not even looked at.
@@ -126,3 +132,9 @@ func buildPrefetch(s *stmt, in *instr) {
 	s.mod("L1", "L2", "L2::evict_last", "L2::evict_normal")
 	in.run = func(*warp, *instr, uint32) {}
 }
+
+// quickLoads and quickStores are for the spaces that have a faster way.
+var (
+	quickLoads  = map[space]func(w *warp, in *instr, m uint32){globalSpace: runLoadGlobal, sharedSpace: runLoadShared}
+	quickStores = map[space]func(w *warp, in *instr, m uint32){globalSpace: runStoreGlobal, sharedSpace: runStoreShared}
+)

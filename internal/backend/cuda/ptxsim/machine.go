@@ -49,7 +49,7 @@ type alloc struct {
 	init       []uint64
 	missing    uint64 // bytes that init lacks
 	wr, rd     []uint32
-	wrB, rdB   []uint32 // the same per byte, made when two blocks share a word
+	wrB        []uint32 // wr per byte, made when single bytes are written
 }
 
 // NewMachine makes a machine without memory in use.

@@ -4,13 +4,18 @@ package ptxsim
 // earlier launch had, and each word of 4 bytes two marks: the block that wrote it
 // last and the block that read it last.
 //
-//	mark = number << 2 | atomic << 1 | mixed
+//	writer's mark = number << 2 | atomic << 1 | mixed
+//	reader's mark = number << 2 | part
 //
-// A mark of an earlier launch says nothing. Where blocks touch single bytes of a
-// word, its mark is mixed and the bytes have marks of their own.
+// A mark of an earlier launch says nothing. Where blocks write single bytes of a word,
+// its mark is mixed and the bytes have marks of their own. Of reads it is only kept
+// that they were of a part of the word: a write of single bytes after such a read by
+// another block passes for one of other bytes. (In the other order it is found, and
+// the order is drawn.)
 const (
 	markMixed  = 1
 	markAtomic = 2
+	markPart   = 1
 )
 
 // marks are the numbers of a launch and of the block that runs.
@@ -69,28 +74,27 @@ func (k *marks) slowRead(a *alloc, at, n uint64, atomic bool) bool {
 		} else if k.clash(c, atomic) {
 			return false
 		}
-		r := a.rd[i]
-		switch {
-		case atomic: // a word that is only accessed atomically has no readers to race with
-		case r == k.mine || r == k.several:
-		case r > k.past && r&markMixed != 0 || in < 4:
-			b := k.bytesOf(&a.rd[i], &a.rdB, len(a.rd), i)
-			for j := at % 4; j < at%4+in; j++ {
-				b[j] = k.reader(b[j])
-			}
-		default:
-			a.rd[i] = k.reader(r)
+		if !atomic { // what is only accessed atomically has no readers to race with
+			a.rd[i] = k.reader(a.rd[i], in < 4)
 		}
 		at += in
 	}
 	return true
 }
 
-func (k *marks) reader(r uint32) uint32 {
-	if r > k.past && r != k.mine {
-		return k.several
+// reader is the mark after a read, of a part of the word or of all of it.
+func (k *marks) reader(r uint32, part bool) uint32 {
+	mark := k.mine
+	if part {
+		mark |= markPart
 	}
-	return k.mine
+	switch {
+	case r <= k.past:
+		return mark
+	case r|markPart == k.mine|markPart:
+		return r & mark
+	}
+	return k.several | (r|mark)&markPart
 }
 
 // slowWrite is the general case of a write: false if it races.
@@ -102,14 +106,7 @@ func (k *marks) slowWrite(a *alloc, at, n uint64, atomic bool) bool {
 	for end := at + n; at < end; {
 		i := at / 4
 		in := min(4-at%4, end-at)
-		r := a.rd[i]
-		if r > k.past && r&markMixed != 0 {
-			for _, b := range a.rdB[at : at+in] {
-				if k.clash(b, false) {
-					return false
-				}
-			}
-		} else if k.clash(r, false) {
+		if r := a.rd[i]; r > k.past && r|markPart != k.mine|markPart && (r&markPart == 0 || in == 4) {
 			return false
 		}
 		c := a.wr[i]
