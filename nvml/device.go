@@ -26,8 +26,10 @@ type Device struct {
 	noV2   bool   // of its memory
 	eccOf  uint32 // count of ECC errors that it keeps
 	pcie   struct {
-		at     time.Time
-		rx, tx float64
+		at               time.Time // of the rates, or of the counts
+		rx, tx           float64
+		rxBytes, txBytes uint64
+		counts           bool // the device gave counts
 	}
 	lists [2]processList
 }

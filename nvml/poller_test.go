@@ -296,7 +296,17 @@ func TestPCIeCount(t *testing.T) {
 	p, c := f.poll(f.options())
 	f.say("gpu 0 pcie_rx_bytes 400\ngpu 0 pcie_tx_bytes 50\n")
 	c.turn(t)
-	if got := p.Latest().Devices[0].Totals; got.PCIeRx != some(400.0) || got.PCIeTx != some(50.0) {
+	d := p.Latest().Devices[0]
+	if got := d.Totals; got.PCIeRx != some(400.0) || got.PCIeTx != some(50.0) {
 		t.Errorf("totals %+v", got)
+	}
+	if s := d.Sample; s.PCIeRx != some(150.0) || s.PCIeTx != some(0.0) { // in 2 s
+		t.Errorf("rates %+v, %+v", s.PCIeRx, s.PCIeTx)
+	}
+	// Counts that began again give no rate, and no total that goes down.
+	f.say("gpu 0 pcie_rx_bytes 10\ngpu 0 pcie_tx_bytes 60\n")
+	c.turn(t)
+	if d := p.Latest().Devices[0]; d.Sample.PCIeRx.OK || d.Totals.PCIeRx != some(410.0) || d.Totals.PCIeTx != some(60.0) {
+		t.Errorf("rate %+v, totals %+v after the counts began again", d.Sample.PCIeRx, d.Totals)
 	}
 }

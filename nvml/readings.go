@@ -159,14 +159,20 @@ func readPCIeBytes(d *Device, s *Sample) Code {
 			return NotSupported
 		}
 	}
-	s.PCIeRxBytes, s.PCIeTxBytes = some(v[0].value), some(v[1].value)
+	rx, tx := v[0].value, v[1].value
+	s.PCIeRxBytes, s.PCIeTxBytes = some(rx), some(tx)
+	p := &d.pcie
+	if took := s.Time.Sub(p.at).Seconds(); !p.at.IsZero() && took > 0 && rx >= p.rxBytes && tx >= p.txBytes {
+		s.PCIeRx, s.PCIeTx = some(float64(rx-p.rxBytes)/took), some(float64(tx-p.txBytes)/took)
+	}
+	p.at, p.rxBytes, p.txBytes, p.counts = s.Time, rx, tx, true
 	return Success
 }
 
 // readPCIeRate is for devices that don't count.
 func readPCIeRate(d *Device, s *Sample) Code {
-	if s.PCIeRxBytes.OK {
-		return NotSupported // nor will it be needed
+	if d.pcie.counts {
+		return NotSupported // nor will it be needed, should a count be missing once
 	}
 	if d.lib.call.pcie == nil {
 		return FunctionNotFound

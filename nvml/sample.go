@@ -21,10 +21,11 @@ type Sample struct {
 
 	SMClock, MemoryClock Opt[float64] // hertz
 
-	// PCIeRxBytes and PCIeTxBytes are the device's own counts, of newer ones.
-	// PCIeRx and PCIeTx are bytes in a second, of the others: the library measures them over 20 ms,
-	// for which it blocks, so they are asked for every 2 s at most and shown until then.
-	// Rx is what the device received.
+	// PCIeRxBytes and PCIeTxBytes are the device's own counts, of newer ones. PCIeRx
+	// and PCIeTx are bytes in a second: of a device that counts, the mean since its
+	// sample before; of others, what the library measures over 20 ms, for which it
+	// blocks, so it is asked every 2 s at most and the answer shown until then. Rx is
+	// what the device received.
 	PCIeRxBytes, PCIeTxBytes Opt[uint64]
 	PCIeRx, PCIeTx           Opt[float64]
 
@@ -36,7 +37,7 @@ type Sample struct {
 	Throttle  Opt[Throttle] // why clocks are below their highest
 	Processes Opt[[]Process]
 
-	pcieAt time.Time // when PCIeRx and PCIeTx were measured
+	pcieAt time.Time // when the library measured PCIeRx and PCIeTx; zero of a device that counts
 }
 
 // Process is a process with a context on a device, for computing or for graphics.

@@ -23,7 +23,7 @@ type mutant struct {
 
 // mutants is the whole table.
 func mutants() []mutant {
-	return slices.Concat(engineMutants, metricsMutants, apiMutants)
+	return slices.Concat(engineMutants, metricsMutants, apiMutants, nvmlMutants)
 }
 
 // apply returns the file's text with the fault in it.
