@@ -29,6 +29,17 @@ func (l Limits) Check(p *prog.Program) error {
 // contradicts itself, so that a backend can index with its numbers. It
 // allocates only for a fault. Safe for concurrent use.
 func CheckBatch(p *prog.Program, l Limits, b *prog.Batch, logits []float32) error {
+	return checkBatch(p, l, b, "logits", len(logits), p.OutWidth())
+}
+
+// CheckPick is CheckBatch for a Picker's Pick. Safe for concurrent use.
+func CheckPick(p *prog.Program, l Limits, b *prog.Batch, temperatures []float32, picks []Pick) error {
+	return checkBatch(p, l, b, "temperatures and picks", min(len(temperatures), len(picks)), 1)
+}
+
+// checkBatch checks a batch, and that there are so many values for each row that it
+// gives out.
+func checkBatch(p *prog.Program, l Limits, b *prog.Batch, what string, given, width int) error {
 	c := &limitCheck{}
 	rows, seqs := len(b.Tokens), b.Seqs()
 	c.in("rows of the batch", rows, 1, l.Rows)
@@ -37,7 +48,7 @@ func CheckBatch(p *prog.Program, l Limits, b *prog.Batch, logits []float32) erro
 	c.in("slots of the batch", len(b.Slots), rows, rows)
 	c.in("sequence starts of the batch", len(b.SeqStart), seqs+1, seqs+1)
 	c.in("rows of the batch that want logits", len(b.Logits), 0, l.LogitRows)
-	c.in("logits", len(logits), len(b.Logits)*p.OutWidth(), math.MaxInt)
+	c.in(what, given, len(b.Logits)*width, math.MaxInt)
 	c.in("pages in a row of the table", b.Stride, 1, math.MaxInt32)
 	if c.failed {
 		return c.fault()

@@ -76,16 +76,24 @@ type stand struct {
 	rng     *rand.Rand
 }
 
-// newStand compiles the first op of p for l; vectors are p's weights.
+// newStand compiles the first op of p for l, or what picks tokens where there is none; vectors are p's weights.
 func newStand(t *testing.T, seed uint64, p *prog.Program, l backend.Limits, b *prog.Batch, vectors ...[]float32) *stand {
 	t.Helper()
+	return newStandOf(t, seed, p, l, b, func(s *stand) []deviceWeight {
+		weights := make([]deviceWeight, len(p.Weights))
+		for i, v := range vectors {
+			weights[i].vector = s.alloc(4 * int64(len(v)))
+			s.write(weights[i].vector, v)
+		}
+		return weights
+	})
+}
+
+// newStandOf is newStand with weights that are made on the stand.
+func newStandOf(t *testing.T, seed uint64, p *prog.Program, l backend.Limits, b *prog.Batch, load func(s *stand) []deviceWeight) *stand {
+	t.Helper()
 	s := &stand{T: t, machine: ptxsim.NewMachine(ptxsim.Options{Seed: seed}), batch: b, rng: rand.New(rand.NewPCG(seed, 7))}
-	weights := make([]deviceWeight, len(p.Weights))
-	for i, v := range vectors {
-		weights[i].vector = s.alloc(4 * int64(len(v)))
-		s.write(weights[i].vector, v)
-	}
-	s.place(p, l, weights)
+	s.place(p, l, load(s))
 	s.step(b)
 	return s
 }
@@ -96,6 +104,10 @@ func (s *stand) place(p *prog.Program, l backend.Limits, weights []deviceWeight)
 	compile := func(to *regions, scratch address) *rig {
 		r := newRig(p, l, driver.Facts{}, weights, to, true)
 		r.scratchAt = scratch
+		if len(p.Ops) == 0 {
+			s.op = newPicker(r)
+			return r
+		}
 		var err error
 		if s.op, err = compilers[p.Ops[0].Kind()](r, p.Ops[0]); err != nil {
 			s.Fatal(err)

@@ -16,6 +16,7 @@ type bucket struct {
 	logits int  // rows that want logits
 	ctx    int  // keys of a sequence
 	decode bool // one row for each sequence
+	pick   bool // tokens are picked from the logits, which stay
 }
 
 // dims are the sizes of a grid or a block in x, y and z.

@@ -30,6 +30,7 @@ var compilers = map[string]compiler{
 	prog.Route{}.Kind():      of(compileRoute),
 	prog.RopeAppend{}.Kind(): of(compileRopeAppend),
 	prog.RowScale{}.Kind():   of(compileRowScale),
+	prog.ShortConv{}.Kind():  of(compileShortConv),
 	prog.TakeRows{}.Kind():   of(compileTakeRows),
 }
 

@@ -28,7 +28,7 @@ type owner struct {
 	ops    []op
 	lists  lists
 	writer stepWriter
-	out    []byte // pinned, of all rows of logits
+	out    []byte // pinned, of all rows of logits or picks
 
 	err error // the first of the device: what is in its memory is not known any more
 }
@@ -53,7 +53,8 @@ func (o *owner) open() (err error) {
 		return err
 	}
 	o.writer.at = o.rig.step
-	if o.out, err = d.driver.AllocHost(backend.Product(4, int64(l.LogitRows), int64(o.model.prog.OutWidth()))); err != nil {
+	each := max(4*int64(o.model.prog.OutWidth()), pickBytes)
+	if o.out, err = d.driver.AllocHost(backend.Product(each, int64(l.LogitRows))); err != nil {
 		return err
 	}
 	if err := o.constants(); err != nil {
@@ -110,11 +111,14 @@ func (o *owner) do(j job) error {
 	if o.err != nil {
 		return o.err
 	}
-	if j.batch == nil {
+	switch {
+	case j.batch != nil:
+		o.err = o.run(j)
+	case j.copies != nil:
 		o.err = o.copyPages(j.copies)
-		return o.err
+	default:
+		o.err = o.row(j.row, j.logits)
 	}
-	o.err = o.run(j.batch, j.logits)
 	return o.err
 }
 
@@ -131,13 +135,16 @@ func (o *owner) copyPages(copies []backend.PageCopy) error {
 	return nil
 }
 
-// run is a step, from the batch to the logits.
-func (o *owner) run(b *prog.Batch, logits []float32) error {
-	l, err := o.list(b)
+// run is a step, from the batch to the logits, or to what is picked from them.
+func (o *owner) run(j job) error {
+	l, err := o.list(j.batch, j.picks != nil)
 	if err != nil {
 		return err
 	}
-	step := o.writer.write(b, o.limits.PageSize)
+	step := o.writer.write(j.batch, o.limits.PageSize)
+	if j.picks != nil {
+		step = o.writer.temperatures(j.temps)
+	}
 	if err := o.calls.CopyIn(driver.DevicePtr(o.rig.step), step, o.stream); err != nil {
 		return err
 	}
@@ -149,9 +156,23 @@ func (o *owner) run(b *prog.Batch, logits []float32) error {
 	if err != nil {
 		return err
 	}
-	out := o.out[:4*len(b.Logits)*o.model.prog.OutWidth()]
+	if j.picks != nil {
+		return o.fetch(bytesOf(j.picks), o.rig.picks)
+	}
+	return o.fetch(bytesOf(j.logits[:len(j.batch.Logits)*o.model.prog.OutWidth()]), o.rig.logits)
+}
+
+// row is a row of logits of the last step.
+func (o *owner) row(i int, logits []float32) error {
+	width := o.model.prog.OutWidth()
+	return o.fetch(bytesOf(logits[:width]), o.rig.logits+address(4*i*width))
+}
+
+// fetch copies from the device, behind all that is under way, and waits for it.
+func (o *owner) fetch(to []byte, from address) error {
+	out := o.out[:len(to)]
 	if len(out) > 0 {
-		if err := o.calls.CopyOut(out, driver.DevicePtr(o.rig.logits), o.stream); err != nil {
+		if err := o.calls.CopyOut(out, driver.DevicePtr(from), o.stream); err != nil {
 			return err
 		}
 	}
@@ -161,16 +182,23 @@ func (o *owner) run(b *prog.Batch, logits []float32) error {
 	if err := o.calls.WaitEvent(o.end); err != nil {
 		return err
 	}
-	if len(out) > 0 {
-		copy(logits, unsafe.Slice((*float32)(unsafe.Pointer(&out[0])), len(out)/4))
-	}
+	copy(to, out)
 	return nil
 }
 
+// bytesOf is the memory of values that hold no pointer.
+func bytesOf[T float32 | backend.Pick](values []T) []byte {
+	if len(values) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&values[0])), len(values)*int(unsafe.Sizeof(values[0])))
+}
+
 // list is the launches of a step's bucket, a graph where it is one of decoding.
-func (o *owner) list(b *prog.Batch) (*list, error) {
+func (o *owner) list(b *prog.Batch, pick bool) (*list, error) {
 	d := o.model.device
 	k := bucketOf(b, o.limits)
+	k.pick = pick
 	if l := o.lists.warm(k); l != nil {
 		return l, nil
 	}

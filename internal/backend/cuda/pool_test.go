@@ -7,6 +7,7 @@ import (
 
 	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/prog"
+	"github.com/paddock-go/paddock/internal/quant"
 )
 
 // TestPool holds pooled rows to the CPU's bits: of whole sequences, and of one that
@@ -74,5 +75,76 @@ func TestPool(t *testing.T) {
 				s.same("pooled", s.values(1), want)
 			})
 		}
+	}
+}
+
+// TestShortConv holds a convolution to the CPU's bits, over a sequence that comes in
+// two steps and one that begins in the second.
+func TestShortConv(t *testing.T) {
+	const width, taps = 270, 3
+	p := &prog.Program{Vocab: 10, Embd: 8, Context: 64, KV: []prog.KVLayer{prog.StateLayer(width)},
+		Weights: []prog.Weight{{Tensor: "taps", Kind: prog.Matrix, Rows: width, Cols: taps}},
+		Ops:     []prog.Op{prog.ShortConv{B: 0, C: 1, X: 2, Out: 3, W: 0, Taps: taps}}}
+	for range 4 {
+		p.Bufs = append(p.Bufs, prog.Buffer{Name: "buffer", Width: width})
+	}
+	for _, format := range []quant.Type{quant.F32, quant.F16, quant.BF16} {
+		t.Run(fmt.Sprint(format), func(t *testing.T) {
+			f, _ := quant.Lookup(format)
+			rng := rand.New(rand.NewPCG(8, 8))
+			weights, file := make([]float32, width*taps), make([]byte, width*taps*f.BlockBytes/f.BlockElems)
+			for i := range weights {
+				weights[i] = float32(rng.NormFloat64())
+			}
+			f.Encode(file, weights)
+			f.Decode(weights, file)
+			m, err := newMatrix(p.Weights[0], format)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := roomFor(16, backend.KVF16, stretch{20, 20}, stretch{4, 4})
+			b := batchOf(rng, l, stretch{20, 18}, stretch{4, 4})
+			b.CtxLen[0] = 20
+			s := newStandOf(t, 5, p, l, b, func(s *stand) []deviceWeight {
+				planes := [][]byte{make([]byte, m.strides[0])}
+				packings[format].pack(planes, file, width, taps)
+				m.planes[0] = s.alloc(m.strides[0])
+				s.must(s.machine.Write(uint64(m.planes[0]), planes[0]))
+				return []deviceWeight{{matrix: m}}
+			})
+			// The first 2 rows in a step before.
+			early := &prog.Batch{Tokens: b.Tokens[:2], Pos: []int32{0, 1}, SeqStart: []int32{0, 2}, CtxLen: []int32{2}, Tables: b.Tables, Stride: b.Stride}
+			for _, pos := range early.Pos {
+				early.Slots = append(early.Slots, b.Tables[0]*16+pos)
+			}
+			s.step(early)
+			b1, _, x1 := s.fill(0, 1), s.fill(1, 1), s.fill(2, 1)
+			s.run()
+			s.step(b)
+			b2, c2, x2 := s.fill(0, 1), s.fill(1, 1), s.fill(2, 1)
+			s.run()
+			var want []float32
+			for row := range b.Tokens {
+				before, first := append(append([]float32(nil), b1...), b2[:18*width]...), append(append([]float32(nil), x1...), x2[:18*width]...)
+				if row >= 18 {
+					before, first = b2[18*width:], x2[18*width:]
+				}
+				for i := range width {
+					var sum float32
+					pos := int(b.Pos[row])
+					for t := max(0, taps-1-pos); t < taps; t++ {
+						at := (pos-taps+1+t)*width + i
+						product := float32(weights[i*taps+t] * float32(before[at]*first[at]))
+						if t == max(0, taps-1-pos) {
+							sum = product
+						} else {
+							sum += product
+						}
+					}
+					want = append(want, float32(c2[row*width+i]*sum))
+				}
+			}
+			s.same("out", s.values(3), want)
+		})
 	}
 }

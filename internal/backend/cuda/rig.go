@@ -25,6 +25,7 @@ type rig struct {
 
 	step   address // of the Step
 	logits address // [LogitRows][OutWidth] float32: where Head and Output write
+	picks  address // [LogitRows] backend.Pick
 	bufs   []address
 	layers []kvLayer
 
@@ -224,6 +225,9 @@ func (r *rig) compile() ([]op, error) {
 			return nil, fmt.Errorf("op %d of the program: %w", i, err)
 		}
 		list = append(list, x)
+	}
+	if !r.prog.Embeds() {
+		list = append(list, newPicker(r))
 	}
 	return list, nil
 }

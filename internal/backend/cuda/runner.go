@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"errors"
+	"math"
 
 	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/prog"
@@ -18,11 +19,15 @@ type runner struct {
 	closed bool
 }
 
-// job is work for the owner: a step, or pages to be copied.
+// job is work for the owner: a step, pages to be copied, or a row of the last step's
+// logits.
 type job struct {
 	batch  *prog.Batch
-	logits []float32
+	logits []float32 // of the whole step, or of row
+	temps  []float32
+	picks  []backend.Pick // nil: logits are wanted
 	copies []backend.PageCopy
+	row    int
 }
 
 func newRunner(m *model, l backend.Limits) (*runner, error) {
@@ -70,6 +75,34 @@ func (r *runner) Run(b *prog.Batch, logits []float32) error {
 		return err
 	}
 	r.jobs <- job{batch: b, logits: logits}
+	return <-r.done
+}
+
+// Pick implements backend.Picker.
+func (r *runner) Pick(b *prog.Batch, temperatures []float32, picks []backend.Pick) error {
+	if r.closed {
+		return errClosed
+	}
+	if err := backend.CheckPick(r.model.prog, r.limits, b, temperatures, picks); err != nil {
+		return err
+	}
+	n := len(b.Logits)
+	r.jobs <- job{batch: b, temps: temperatures[:n], picks: picks[:n:n]}
+	return <-r.done
+}
+
+// Row implements backend.Picker.
+func (r *runner) Row(i int, logits []float32) error {
+	if r.closed {
+		return errClosed
+	}
+	if i < 0 || i >= r.limits.LogitRows {
+		return &backend.LimitError{What: "row of logits", Got: int64(i), Low: 0, High: int64(r.limits.LogitRows) - 1}
+	}
+	if width := r.model.prog.OutWidth(); len(logits) < width {
+		return &backend.LimitError{What: "logits of a row", Got: int64(len(logits)), Low: int64(width), High: math.MaxInt}
+	}
+	r.jobs <- job{logits: logits, row: i}
 	return <-r.done
 }
 

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/paddock-go/paddock/internal/backend"
@@ -10,7 +11,7 @@ import (
 // stepHead is the kernels' Step, see ptx/paddock.cuh. The arrays that it points to lie
 // behind it, in this order, each beginning on 16 bytes:
 //
-//	head │ tokens │ pos │ slots │ seq │ seq_start │ ctx_len │ logit_rows │ tables
+//	head │ tokens │ pos │ slots │ seq │ seq_start │ ctx_len │ logit_rows │ tables │ temps
 //
 // so that one copy of as many bytes as the step really has takes all of it to the
 // device.
@@ -20,14 +21,16 @@ type stepHead struct {
 
 	tokens, pos, slots, seq             address // [rows]
 	seqStart, ctxLen, logitRows, tables address
+	temps, spare                        address // [logits] float32, where tokens are picked
 }
 
 // The offsets that the kernels are compiled with: a difference does not compile.
-var _ = [1]struct{}{}[unsafe.Sizeof(stepHead{})-96]
+var _ = [1]struct{}{}[unsafe.Sizeof(stepHead{})-112]
 var _ = [1]struct{}{}[unsafe.Offsetof(stepHead{}.pageSize)-16]
 var _ = [1]struct{}{}[unsafe.Offsetof(stepHead{}.tokens)-32]
 var _ = [1]struct{}{}[unsafe.Offsetof(stepHead{}.seqStart)-64]
 var _ = [1]struct{}{}[unsafe.Offsetof(stepHead{}.tables)-88]
+var _ = [1]struct{}{}[unsafe.Offsetof(stepHead{}.temps)-96]
 
 // arrayGrain is what an array of a step is aligned to.
 const arrayGrain = 16
@@ -40,7 +43,7 @@ func pagesOf(tokens, pageSize int) int { return (tokens + pageSize - 1) / pageSi
 
 // stepBytes is the room of the largest step.
 func stepBytes(l backend.Limits) int64 {
-	n := backend.Sum(int64(unsafe.Sizeof(stepHead{})), 4*array(l.Rows), array(l.Seqs+1), array(l.Seqs), array(l.LogitRows))
+	n := backend.Sum(int64(unsafe.Sizeof(stepHead{})), 4*array(l.Rows), array(l.Seqs+1), array(l.Seqs), 2*array(l.LogitRows))
 	return backend.Sum(n, backend.Product(4, int64(l.Seqs), int64(pagesOf(l.Context, l.PageSize))), arrayGrain)
 }
 
@@ -83,6 +86,17 @@ func (w *stepWriter) write(b *prog.Batch, pageSize int) []byte {
 		copy(tables[s*stride:], b.Tables[s*b.Stride:s*b.Stride+n])
 		clear(tables[s*stride+n : (s+1)*stride])
 	}
+	return w.memory[:w.used]
+}
+
+// temperatures puts down those of a step that was written, and returns its bytes.
+func (w *stepWriter) temperatures(temps []float32) []byte {
+	h := (*stepHead)(unsafe.Pointer(unsafe.SliceData(w.memory)))
+	to, at := w.array(len(temps))
+	for i, t := range temps {
+		to[i] = int32(math.Float32bits(t))
+	}
+	h.temps = at
 	return w.memory[:w.used]
 }
 

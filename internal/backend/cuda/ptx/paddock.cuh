@@ -42,6 +42,8 @@ struct Step {
 	const int *ctx_len;    // [seqs] keys there are once this step's rows are written
 	const int *logit_rows; // [logits] rows that want logits, ascending
 	const int *tables;     // [seqs][stride] pages
+	const float *temps;    // [logits] temperatures, where tokens are picked (sample.cu)
+	const void *spare;
 };
 
 DEVICE int tid_x() { return __nvvm_read_ptx_sreg_tid_x(); }

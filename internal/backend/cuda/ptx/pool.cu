@@ -20,16 +20,27 @@ GLOBAL BLOCK(256) void conv_state(const Step *step, const float *b, const float 
 	token_at<F32>(states, page_bytes, slot / page_size, 0, page_size, slot % page_size, width)[i] = mul(b[row * width + i], x[row * width + i]);
 }
 
+// The formats of a convolution's weights, rows of taps padded to so many bytes.
+enum { TAPS_F32, TAPS_F16, TAPS_BF16 };
+
+DEVICE float tap_of(const void *row, int format, int t) {
+	if (format == TAPS_F16) return half_to_float(((const u16 *)row)[t]);
+	if (format == TAPS_BF16) return bf16_to_float(((const u16 *)row)[t]);
+	return ((const float *)row)[t];
+}
+
 // short_conv is out = c × Σ taps[t] × state of the t-th of the last tokens, the earliest
-// first; what lies before position 0 is left out. taps are [count][width].
-GLOBAL BLOCK(256) void short_conv(const Step *step, float *out, const float *c, const float *taps, void *states, i64 page_bytes, int count, int width, int page_size) {
+// first; what lies before position 0 is left out. Weights are a row of taps for each of
+// the width channels.
+GLOBAL BLOCK(256) void short_conv(const Step *step, float *out, const float *c, const void *weights, int format, int row_bytes, void *states, i64 page_bytes, int taps, int width, int page_size) {
 	i64 row = block_x();
 	int i = block_y() * 256 + tid_x();
 	if (row >= step->rows || i >= width) return;
-	int seq = at(step->seq, row), first = at(step->pos, row) - count + 1, from = max_of(0, -first);
+	int seq = at(step->seq, row), first = at(step->pos, row) - taps + 1, from = max_of(0, -first);
+	const u8 *weight = (const u8 *)weights + (i64)i * row_bytes;
 	float sum = 0;
-	for (int t = from; t < count; t++) {
-		float product = mul(taps[(i64)t * width + i], state_at(step, states, page_bytes, seq, first + t, page_size, width)[i]);
+	for (int t = from; t < taps; t++) {
+		float product = mul(tap_of(weight, format, t), state_at(step, states, page_bytes, seq, first + t, page_size, width)[i]);
 		sum = t == from ? product : add(sum, product);
 	}
 	out[row * width + i] = mul(c[row * width + i], sum);
