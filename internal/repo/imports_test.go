@@ -35,6 +35,7 @@ var siblings = map[string][]string{
 	"examples/hello":          {"examples/demo"},
 	"examples/manager":        {"examples/studio"},
 	"examples/server":         {"examples/demo", "examples/studio"},
+	"internal/cmd/gpucheck":   {"internal/cmd/gpucheck/kernels"},
 }
 
 // rule forbids packages that begin with one of from to import any that begins with
@@ -72,19 +73,20 @@ var owners = map[string]struct {
 	allowed []string
 	reason  string
 }{
-	"github.com/ebitengine/purego": {[]string{"internal/dl"}, "one place knows how libraries are loaded"},
-	"github.com/prometheus/":       {[]string{"metrics", "nvml", "examples/manager"}, "only metrics and nvml speak Prometheus; the manager's page has a collector of its own, as a caller's may"},
-	"go.opentelemetry.io/":         {[]string{"metrics"}, "spans belong to the request's record"},
-	"go.etcd.io/bbolt":             {[]string{"examples/manager"}, "only the manager keeps a history"},
-	"golang.org/x/sys":             {[]string{"internal/gguf", "internal/backend/cpu", "internal/cpuid", "internal/dl", "engine", "nvml", "examples/manager"}, "system calls stay at the edges"},
-	"golang.org/x/text":            {[]string{"internal/tokenizer"}, "only tokenizers normalise text"},
-	"internal/backend/cuda/ptxsim": {[]string{"internal/backend/cuda/fakedriver", "internal/cmd/gpucheck"}, "the PTX interpreter serves tests, and the program that checks a card against it"},
-	"C":                            {nil, "no cgo"},
-	"unsafe":                       {[]string{"internal/gguf", "internal/filemap", "internal/half", "internal/quant", "internal/cpuid", "internal/race", "internal/backend/cpu", "internal/backend/cpu/kern", "internal/dl", "internal/backend/cuda", "internal/backend/cuda/driver", "internal/backend/cuda/fakedriver", "internal/cmd/gpucheck", "nvml", "internal/tokenizer"}, "unsafe code stays where it is tested for it"},
-	"os/exec":                      {[]string{"examples/manager", "internal/cmd/bench", "internal/faults"}, "no child process; internal/faults runs the go command, in no program that serves"},
-	"github.com/google/go-cmp":     {nil, "tests only"},
-	"go.uber.org/goleak":           {nil, "tests only"},
-	"pgregory.net/rapid":           {nil, "tests only"},
+	"github.com/ebitengine/purego":     {[]string{"internal/dl"}, "one place knows how libraries are loaded"},
+	"github.com/prometheus/":           {[]string{"metrics", "nvml", "examples/manager"}, "only metrics and nvml speak Prometheus; the manager's page has a collector of its own, as a caller's may"},
+	"go.opentelemetry.io/":             {[]string{"metrics"}, "spans belong to the request's record"},
+	"go.etcd.io/bbolt":                 {[]string{"examples/manager"}, "only the manager keeps a history"},
+	"golang.org/x/sys":                 {[]string{"internal/gguf", "internal/backend/cpu", "internal/cpuid", "internal/dl", "engine", "nvml", "examples/manager"}, "system calls stay at the edges"},
+	"golang.org/x/text":                {[]string{"internal/tokenizer"}, "only tokenizers normalise text"},
+	"internal/backend/cuda/ptxsim":     {[]string{"internal/backend/cuda/fakedriver", "internal/cmd/gpucheck"}, "the PTX interpreter serves tests, and the program that checks a card against it"},
+	"C":                                {nil, "no cgo"},
+	"internal/backend/cuda/fakedriver": {[]string{"internal/cmd/gpucheck"}, "the fake driver serves tests, and the program that checks a card"},
+	"unsafe":                           {[]string{"internal/gguf", "internal/filemap", "internal/half", "internal/quant", "internal/cpuid", "internal/race", "internal/backend/cpu", "internal/backend/cpu/kern", "internal/dl", "internal/backend/cuda", "internal/backend/cuda/driver", "internal/backend/cuda/fakedriver", "internal/cmd/gpucheck", "nvml", "internal/tokenizer"}, "unsafe code stays where it is tested for it"},
+	"os/exec":                          {[]string{"examples/manager", "internal/cmd/bench", "internal/faults"}, "no child process; internal/faults runs the go command, in no program that serves"},
+	"github.com/google/go-cmp":         {nil, "tests only"},
+	"go.uber.org/goleak":               {nil, "tests only"},
+	"pgregory.net/rapid":               {nil, "tests only"},
 }
 
 func (r *rule) forbids(from, to string) bool {

@@ -1,10 +1,12 @@
 package fakedriver
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/paddock-go/paddock/internal/backend/cuda/driver"
 	"github.com/paddock-go/paddock/internal/dl"
@@ -17,7 +19,6 @@ type Driver struct {
 	opts     Options
 	card     Card
 	started  bool
-	closed   bool
 	counts   [callCount]int64
 	launches map[string]*int64 // runs of each kernel
 	texts    map[string][]byte // C strings that were handed out
@@ -57,6 +58,7 @@ func (d *Driver) Library() driver.Library { return &library{d: d, functions: d.f
 type library struct {
 	d         *Driver
 	functions map[string]any
+	closed    atomic.Bool
 }
 
 func (l *library) Name() string { return "libcuda.so.1 (fake)" }
@@ -75,12 +77,9 @@ func (l *library) Bind(symbol string, fn any) error {
 }
 
 func (l *library) Close() error {
-	l.d.mu.Lock()
-	defer l.d.mu.Unlock()
-	if l.d.closed {
-		return fmt.Errorf("fakedriver: closed twice")
+	if l.closed.Swap(true) {
+		return errors.New("fakedriver: the library is closed twice")
 	}
-	l.d.closed = true
 	return nil
 }
 

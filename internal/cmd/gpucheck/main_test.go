@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/paddock-go/paddock/internal/cmd/gpucheck/kernels"
+	"github.com/paddock-go/paddock/internal/race"
+)
+
+// TestSimulate executes the whole program on the interpreter: every section has its
+// rows, and none fails.
+func TestSimulate(t *testing.T) {
+	var out, errs bytes.Buffer
+	args := []string{"-simulate", "-json"}
+	wanted := map[string]int{"card": 1, "fragments": 24, "conformance": 1, "memory": 3, "bench": 10, "end": 1}
+	if testing.Short() { // the models take their time
+		args = append(args, "-only", "fragments,memory")
+		delete(wanted, "conformance")
+		delete(wanted, "bench")
+	}
+	if race.Enabled { // the interpreter is twenty times as slow
+		args = append(args, "-only", "fragments")
+		delete(wanted, "memory")
+	}
+	if status := run(args, &out, &errs); status != 0 {
+		t.Errorf("the status is %d: %s", status, errs.String())
+	}
+	rows := map[string]row{}
+	sections := map[string]int{}
+	for d := json.NewDecoder(&out); d.More(); {
+		var r row
+		if err := d.Decode(&r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Result == fail || r.Result == skip {
+			t.Errorf("%s: %s: %s %s", r.Section, r.Check, r.Result, r.Text)
+		}
+		rows[r.Check] = r
+		sections[r.Section]++
+	}
+	for section, least := range wanted {
+		if sections[section] < least {
+			t.Errorf("section %s has %d rows, must have %d", section, sections[section], least)
+		}
+	}
+	if testing.Short() || race.Enabled {
+		return
+	}
+	with, without := rows["tiny-qwen3 Q8_0: driver calls a decode step"].Value, rows["tiny-qwen3 Q8_0: driver calls a step without a graph"].Value
+	if with < 3 || with > 6 || without < 20 {
+		t.Errorf("a decode step makes %v driver calls with graphs, %v without", with, without)
+	}
+	for _, name := range []string{"copy, by a kernel", "bf16 mma.sync", "tiny-qwen3 Q8_0: decode", "tiny-qwen3 Q8_0: prompts of 20", "tiny-qwen3 Q8_0: 4 streams together"} {
+		if r := rows[name]; r.Result != measured || r.Value <= 0 {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+// TestWrongLayoutsAreSeen gives the card that is none other layouts: operands
+// exchanged, a load that is not turned. Those must fail, and nothing else.
+func TestWrongLayoutsAreSeen(t *testing.T) {
+	for _, c := range []struct{ kernel, old, new, where string }{
+		{"mma_k16_f16", "{%r1, %r2, %r3, %r4}, {%r5, %r6}", "{%r2, %r1, %r3, %r4}, {%r5, %r6}", "takes it for (8, 0)"},
+		{"mma_k32_s8", "{%r9, %r10}", "{%r10, %r9}", "takes it for (0, 16)"},
+		{"mma_k16_s8", "{%r5, %r6}, {%r7}", "{%r6, %r5}, {%r7}", "takes it for (8, 0)"},
+		{"load_x2_trans", ".x2.trans.shared", ".x2.shared", ""},
+	} {
+		if race.Enabled && c.kernel != "load_x2_trans" {
+			continue
+		}
+		k := simulated(t)
+		k.files = edited(t, c.kernel, c.old, c.new)
+		k.section = "fragments"
+		if err := k.fragments(); err != nil {
+			t.Fatal(err)
+		}
+		seen := false
+		for _, r := range k.rows {
+			touched := strings.HasSuffix(r.Check, "("+c.kernel+")") || r.Check == "product of "+c.kernel
+			if (r.Result == fail) != touched {
+				t.Errorf("%s changed: %s: %s %s", c.kernel, r.Check, r.Result, r.Text)
+			}
+			seen = seen || touched && strings.Contains(r.Text, c.where)
+		}
+		if !seen {
+			t.Errorf("%s changed: no row says %q", c.kernel, c.where)
+		}
+		if err := k.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func simulated(t *testing.T) *checker {
+	t.Helper()
+	k, err := open(&config{simulate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// edited is our own kernels with one line of one of them changed.
+func edited(t *testing.T, kernel, old, new string) fs.FS {
+	t.Helper()
+	out := fstest.MapFS{}
+	names, err := fs.Glob(kernels.Files, "*.ptx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := false
+	for _, name := range names {
+		text, err := fs.ReadFile(kernels.Files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, body, found := strings.Cut(string(text), ".entry "+kernel+"(")
+		if found && strings.Contains(body, old) {
+			done = true
+			text = []byte(before + ".entry " + kernel + "(" + strings.Replace(body, old, new, 1))
+		}
+		out[name] = &fstest.MapFile{Data: text}
+	}
+	if !done {
+		t.Fatalf("kernel %s has no %q", kernel, old)
+	}
+	return out
+}
+
+func TestFlags(t *testing.T) {
+	for _, args := range [][]string{{"-only", "nothing"}, {"extra"}, {"-nothing"}, {"-simulate", "-device", "1"}} {
+		var out, errs bytes.Buffer
+		if status := run(args, &out, &errs); status != 2 || errs.Len() == 0 || out.Len() > 0 {
+			t.Errorf("%q gives status %d, %q, %q", args, status, out.String(), errs.String())
+		}
+	}
+	var out, errs bytes.Buffer
+	if status := run([]string{"-h"}, &out, &errs); status != 0 || !strings.Contains(errs.String(), "-simulate") {
+		t.Errorf("-h gives status %d, %q", status, errs.String())
+	}
+}
+
+func TestReport(t *testing.T) {
+	k := &checker{section: "one"}
+	k.pass("a check", "is well")
+	k.judge("another", "is not well", "is well")
+	k.skip("a third", "for want of time")
+	k.section = "two"
+	k.share("rate", 1234.5, "GB/s", 1, 4, "all")
+	var out bytes.Buffer
+	if err := k.print(&out, false); err != nil {
+		t.Fatal(err)
+	}
+	want := "one  pass      a check  is well\n" +
+		"     FAIL      another  is not well\n" +
+		"     skip      a third  for want of time\n" +
+		"two  measured  rate     1234 GB/s, 25 % of all\n"
+	if got := out.String(); !strings.HasPrefix(got, want) || !strings.Contains(got, "1 checks failed of 4 lines") {
+		t.Errorf("printed:\n%s\nwant:\n%s", got, want)
+	}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// row is one line of the table.
+type row struct {
+	Section string  `json:"section"`
+	Check   string  `json:"check"`
+	Result  string  `json:"result"` // pass, fail, skip or measured
+	Value   float64 `json:"value,omitempty"`
+	Unit    string  `json:"unit,omitempty"`
+	Share   float64 `json:"share_percent,omitempty"` // of what it is measured against
+	Of      string  `json:"share_of,omitempty"`
+	Text    string  `json:"text,omitempty"`
+}
+
+const (
+	pass     = "pass"
+	fail     = "FAIL"
+	skip     = "skip"
+	measured = "measured"
+)
+
+func (k *checker) add(r row) {
+	r.Section = k.section
+	k.rows = append(k.rows, r)
+}
+
+func (k *checker) pass(check, text string) { k.add(row{Check: check, Result: pass, Text: text}) }
+func (k *checker) fail(check, text string) { k.add(row{Check: check, Result: fail, Text: text}) }
+func (k *checker) skip(check, text string) { k.add(row{Check: check, Result: skip, Text: text}) }
+
+// judge passes a check whose complaint is empty.
+func (k *checker) judge(check, complaint, text string) {
+	if complaint != "" {
+		k.fail(check, complaint)
+		return
+	}
+	k.pass(check, text)
+}
+
+func (k *checker) measure(check string, value float64, unit string) {
+	k.add(row{Check: check, Result: measured, Value: value, Unit: unit})
+}
+
+// share measures what is a part of something else that was measured.
+func (k *checker) share(check string, value float64, unit string, part, whole float64, of string) {
+	r := row{Check: check, Result: measured, Value: value, Unit: unit}
+	if whole > 0 {
+		r.Share, r.Of = 100*part/whole, of
+	}
+	k.add(r)
+}
+
+func (k *checker) failed() int {
+	n := 0
+	for _, r := range k.rows {
+		if r.Result == fail {
+			n++
+		}
+	}
+	return n
+}
+
+func (k *checker) print(w io.Writer, asJSON bool) error {
+	if asJSON {
+		e := json.NewEncoder(w)
+		for _, r := range k.rows {
+			if err := e.Encode(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	last := ""
+	for _, r := range k.rows {
+		section := r.Section
+		if section == last {
+			section = ""
+		}
+		last = r.Section
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", section, r.Result, r.Check, r.text())
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%d checks failed of %d lines, %.0f s\n", k.failed(), len(k.rows), k.since().Seconds())
+	return err
+}
+
+func (r row) text() string {
+	if r.Result != measured {
+		return r.Text
+	}
+	s := fmt.Sprintf("%.4g %s", r.Value, r.Unit)
+	if r.Of != "" {
+		s += fmt.Sprintf(", %.0f %% of %s", r.Share, r.Of)
+	}
+	return s
+}
