@@ -4,7 +4,7 @@ import "sync"
 
 // watchers are the channels of those who watch. Each holds one reading, the newest.
 type watchers struct {
-	wake chan struct{} // receives when one comes
+	wake chan struct{} // receives when the first comes
 
 	mu     sync.Mutex
 	closed bool
@@ -26,9 +26,11 @@ func (w *watchers) add(now Reading) (<-chan Reading, func()) {
 		w.chans = map[chan Reading]struct{}{}
 	}
 	w.chans[c] = struct{}{}
-	select {
-	case w.wake <- struct{}{}:
-	default:
+	if len(w.chans) == 1 {
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
 	}
 	return c, func() { w.remove(c) }
 }
