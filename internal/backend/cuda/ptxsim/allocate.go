@@ -30,7 +30,9 @@ func (f *fn) allocate() {
 			reach(r, int32(i))
 		}
 	}
-	for _, b := range f.liveness() {
+	blocks := f.liveness()
+	f.k.Live = f.pressure(blocks)
+	for _, b := range blocks {
 		b.in.each(func(r int32) { reach(r, b.from) })
 		b.out.each(func(r int32) { reach(r, b.to-1) })
 	}
@@ -60,12 +62,46 @@ func (f *fn) allocate() {
 	}
 }
 
+// pressure is how many registers of 32 bits hold something that is read later, at the
+// statement where they are most.
+func (f *fn) pressure(blocks []stretch) int {
+	weigh := func(r int32) int {
+		if t := f.regs[r].typ; t.kind != 'p' {
+			return max(t.bits/32, 1)
+		}
+		return 0
+	}
+	most := 0
+	for _, b := range blocks {
+		live := slices.Clone(b.out)
+		n := 0
+		live.each(func(r int32) { n += weigh(r) })
+		for i := b.to - 1; i >= b.from; i-- {
+			most = max(most, n)
+			for _, r := range f.stmts[i].writes {
+				if live.has(r) {
+					live.drop(r)
+					n -= weigh(r)
+				}
+			}
+			for _, r := range f.stmts[i].reads {
+				if !live.has(r) {
+					live.add(r)
+					n += weigh(r)
+				}
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
 // set is a set of registers.
 type set []uint64
 
 func (s set) add(r int32)      { s[r>>6] |= 1 << (r & 63) }
-func (s set) drop(r int32)     { s[r>>6] &^= 1 << (r & 63) }
 func (s set) has(r int32) bool { return s[r>>6]>>(r&63)&1 != 0 }
+func (s set) drop(r int32)     { s[r>>6] &^= 1 << (r & 63) }
 
 func (s set) each(f func(r int32)) {
 	for i, w := range s {

@@ -18,6 +18,7 @@ type Kernel struct {
 	Dynamic     bool           // refers to dynamic shared memory
 	LocalBytes  int            // stack of a thread
 	Registers   map[string]int // virtual registers by type ("pred", "b32", "f32", ...)
+	Live        int            // registers of 32 bits that hold something at once, at most: about what a card gives a thread
 	MaxThreads  int            // .maxntid: the most threads of a block; 0: none said
 	MinBlocks   int            // .minnctapersm
 	Lines       [2]int         // where its body begins and ends in the text
