@@ -72,7 +72,7 @@ func TestHeaders(t *testing.T) {
 	h := Handler(Options{})
 	for _, path := range []string{"/", "/studio/none", firstAsset(t, h)} {
 		res := ask(h, "GET", path)
-		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin"} {
+		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin"} {
 			if got := res.Header.Get(name); got != want {
 				t.Errorf("%s: %s is %q, want %q", path, name, got, want)
 			}

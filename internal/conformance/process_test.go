@@ -30,17 +30,22 @@ func TestMain(m *testing.M) {
 // programs is the folder that programs are built into.
 var programs string
 
-// serverProgram builds examples/server, once.
-var serverProgram = sync.OnceValues(func() (string, error) {
-	bin := filepath.Join(programs, "server")
-	build := exec.Command("go", "build", "-o", bin, "./examples/server")
+// serverProgram builds examples/server, once; managerProgram examples/manager.
+var (
+	serverProgram  = sync.OnceValues(func() (string, error) { return buildExample("server") })
+	managerProgram = sync.OnceValues(func() (string, error) { return buildExample("manager") })
+)
+
+func buildExample(name string) (string, error) {
+	bin := filepath.Join(programs, name)
+	build := exec.Command("go", "build", "-o", bin, "./examples/"+name)
 	build.Dir = filepath.Join("..", "..")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
 	return bin, nil
-})
+}
 
 // tool finds a program of a package of Debian's. Where it is missing the test is
 // skipped and says so; in CI, which installs it, that is a failure.

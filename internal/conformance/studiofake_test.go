@@ -87,7 +87,7 @@ func (f *fakeRunner) guard(next http.Handler) http.Handler {
 		switch {
 		case mode == "gone":
 			panic(http.ErrAbortHandler)
-		case mode == "key" && r.Header.Get("Authorization") != "Bearer sesame":
+		case mode == "key" && r.URL.Path != "/readyz" && r.Header.Get("Authorization") != "Bearer sesame":
 			refuse(401, "invalid_api_key", "a key is wanted here: Authorization: Bearer KEY")
 		case mode == "loading" && !metricsPath:
 			refuse(503, "loading", "the model is being loaded")

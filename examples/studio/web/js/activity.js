@@ -26,7 +26,7 @@ export class Activity {
 
 function row(e) {
   const cell = (label, content, cls) => el("td", { "data-label": label, class: cls ?? null }, content);
-  const num = (label, v, format) => cell(label, number(v, format(v)), "num");
+  const num = (label, v, format) => cell(label, number(v, format(v)), v === undefined ? "num unknown" : "num");
   const failed = e["error.type"];
   const result = failed ? el("span", { class: "tag fail" }, e["paddock.failure_reason"] || failed) : el("span", { class: "tag ok" }, [...new Set(e["gen_ai.response.finish_reasons"] ?? ["ok"])].join(" "));
   return el("tr", { "data-seq": e.seq },

@@ -12,6 +12,7 @@ export class Chart {
   #columns = [];
   #window = [0, 1];
   #cursor = null;
+  gaps = []; // {from, to}: times of which something may be missing, hatched
 
   // whole: it counts things, so that its axis has no parts of one. most: the axis ends there.
   constructor(host, { title, series, stacked = false, height = 150, most = null, whole = false, heading = false, unit = "" }) {
@@ -111,7 +112,7 @@ export class Chart {
         { ...axis, size: 52, gap: 4, space: 28, ...(this.whole ? { incrs: wholes } : {}), values: (_, at) => at.map((v) => this.series[0].format(v)) },
       ],
       series: [{}, ...lines],
-      hooks: { setCursor: [(u) => this.#point(u.cursor.idx)] },
+      hooks: { drawClear: [(u) => hatch(u, this.gaps, colour("--line-strong"))], setCursor: [(u) => this.#point(u.cursor.idx)] },
     }, this.#data(), this.canvas);
   }
 
@@ -186,6 +187,28 @@ export class Chart {
     }
     this.table.replaceChildren(rows.length === 0 ? el("p", { class: "empty" }, "nothing yet")
       : el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Time"), this.series.map((s) => el("th", { scope: "col", class: "num" }, s.label)))), el("tbody", {}, rows)));
+  }
+}
+
+// hatch marks times below the lines.
+function hatch(u, gaps, colour) {
+  const { ctx, bbox } = u, apart = 7 * devicePixelRatio;
+  for (const g of gaps) {
+    const clamp = (s) => Math.max(bbox.left, Math.min(bbox.left + bbox.width, u.valToPos(s, "x", true)));
+    const left = clamp(g.from), width = Math.max(2, clamp(g.to) - left);
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(left, bbox.top, width, bbox.height);
+    ctx.clip();
+    ctx.beginPath();
+    for (let x = left - bbox.height; x < left + width; x += apart) {
+      ctx.moveTo(x, bbox.top + bbox.height);
+      ctx.lineTo(x + bbox.height, bbox.top);
+    }
+    ctx.strokeStyle = colour;
+    ctx.lineWidth = devicePixelRatio;
+    ctx.stroke();
+    ctx.restore();
   }
 }
 

@@ -25,6 +25,9 @@ export class Charts {
   // show draws what the source has, of requests with an origin ("": all).
   show(source, origin) {
     const now = source.now(), { span } = source.range, window = [now - span, now];
+    const gaps = source.rollups.range === source.range ? source.rollups.gaps.filter((g) => g.to > now - span) : [];
+    for (const c of Object.values(this.all)) c.gaps = gaps;
+    setText($("throughput-note"), `tokens per second${gaps.length > 0 ? "; hatched: something may be missing, the runner ended or was not read" : ""}`);
     const slots = source.rollups.slots(source.model, origin, source.began() - source.range.step, now);
     this.#levels(source, slots, origin, window);
     for (const [name, chart] of Object.entries(this.latency)) {
@@ -50,11 +53,12 @@ export class Charts {
       this.queue.set(x, [column("running"), column("waiting")], window);
     } else {
       const x = slots.map((v) => v.at + v.step / 2), total = source.current()?.kv?.pages_total ?? null;
-      this.kv.set(x, [slots.map((v) => v.pagesMax), slots.map(() => null), slots.map((v) => (total === null ? null : Math.max(0, total - v.pagesMax)))], window);
-      this.queue.set(x, [slots.map((v) => v.runningMax), slots.map((v) => v.waitingMax)], window);
+      const level = (name) => slots.map((v) => (v.known ? v[name] : null));
+      this.kv.set(x, [level("pagesMax"), slots.map(() => null), slots.map((v) => (total === null || !v.known ? null : Math.max(0, total - v.pagesMax)))], window);
+      this.queue.set(x, [level("runningMax"), level("waitingMax")], window);
     }
     if (source.rangeName !== "live" || origin !== "") {
-      const per = (name) => slots.map((v) => (v.seconds < 2 ? null : v[name] / v.seconds));
+      const per = (name) => slots.map((v) => (v.seconds < 2 || !v.known ? null : v[name] / v.seconds));
       this.throughput.set(slots.map((v) => v.at + v.step / 2), [per("generated"), per("prompt"), per("cached")], window);
     }
   }

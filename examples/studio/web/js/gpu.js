@@ -22,7 +22,7 @@ export class GPUs {
   // show takes the manager's answer: its cards, and why none or no newer reading is there.
   show(answer) {
     $("gpus").hidden = false;
-    const n = answer.gpus.length, reason = answer.reason ?? "";
+    const n = answer.gpus.length, reason = (answer.reason ?? "").replace(/^nvml: /, "");
     setText($("gpu-note"), answer.available ? `${n} ${n === 1 ? "card" : "cards"}` : "");
     const body = $("gpu-body");
     if (this.grid === undefined) {
@@ -72,7 +72,8 @@ class Card {
   show(g, answer) {
     this.title.replaceChildren(g.name || "GPU", el("span", {}, ` ${g.index}${known(g.pci) ? ` · ${g.pci}` : ""}`));
     this.title.title = g.uuid;
-    const trouble = [g.lost && `Can't be asked: ${g.lost}`, g.throttle?.length > 0 && `Clocks are held down: ${g.throttle.map((t) => t.replaceAll("_", " ")).join(", ")}`].filter(Boolean);
+    const down = (g.throttle ?? []).filter((t) => t !== "gpu_idle"); // which is no trouble
+    const trouble = [g.lost && `Can't be asked: ${g.lost}`, down.length > 0 && `Clocks are held down: ${down.map((t) => t.replaceAll("_", " ")).join(", ")}`].filter(Boolean);
     setText(this.trouble, trouble.join(". "));
     this.trouble.hidden = trouble.length === 0;
     const memory = known(g.mem_used) && g.mem_total > 0 ? g.mem_used / g.mem_total : null;

@@ -8,7 +8,7 @@ import { events } from "./sse.js";
 // startMachine asks the manager. watch is told of the runner to look at; say of what doesn't answer (an error), and how many runners
 // there are.
 export function startMachine(watch, say) {
-  const client = new Client(), runners = new Runners(watch), gpus = new GPUs();
+  const client = new Client(), runners = new Runners(client, watch), gpus = new GPUs();
   const list = new Poller(async (signal) => say(null, runners.show((await client.get("api/runners", signal)).runners)), 3000, (err) => say(err, 0));
   // The stream lasts until somebody ends it; then it is asked for again. Whether the manager answers, the list tells.
   const stream = new Poller(async (signal) => {

@@ -64,7 +64,7 @@ if (managerURL && !isManager) {
   $("manager-link").hidden = false;
 }
 const machine = isManager ? startMachine(watch, (err, n) => showMachine(err, n, openKey)) : null;
-if (!isManager) watch(new Source("", true));
+if (!isManager) watch(new Source(""));
 
 // What tests read.
 globalThis.studio = { charts, machine, get source() { return source; } };

@@ -8,8 +8,9 @@ export class Runners {
   #watched = "";
   #source = null;
 
-  // watch is told of the runner to look at.
-  constructor(watch) {
+  // client asks the manager; watch is told of the runner to look at.
+  constructor(client, watch) {
+    this.client = client;
     this.watch = watch;
     $("runner").addEventListener("change", () => this.#choose($("runner").value));
   }
@@ -30,7 +31,8 @@ export class Runners {
     if (id === this.#watched) return;
     this.#watched = id;
     $("runner").value = id;
-    this.#source = new Source(`api/runners/${encodeURIComponent(id)}/`, false);
+    const runner = encodeURIComponent(id);
+    this.#source = new Source(`api/runners/${runner}/`, (query, signal) => this.client.get(`api/usage?${query}&runner=${runner}`, signal));
     this.watch(this.#source);
   }
 }

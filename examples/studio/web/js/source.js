@@ -20,23 +20,28 @@ export class Source extends EventTarget {
   model = "";
   takes = true; // requests, as far as a manager knows
   rangeName = "live";
+  #problems = new Map(); // by question
   #next = null;
   #instance = "";
   #skew = 0; // seconds that the runner's clock is ahead of this one's
 
-  // base is the runner's address relative to the page's. asksReady: it has /readyz there; a relay hasn't.
-  constructor(base, asksReady) {
+  // base is the runner's address relative to the page's. history: see Rollups; who has one is behind a relay, which has no /readyz.
+  constructor(base, history = null) {
     super();
     this.client = new Client(base);
     this.live = new Live(ranges.live.span);
-    this.rollups = new Rollups();
-    this.asksReady = asksReady;
-    const failed = (err) => this.#failed(err);
+    this.rollups = new Rollups(history);
+    this.asksReady = history === null;
+    const poller = (name, ask, every) => new Poller(async (signal) => {
+      const wait = await ask(signal);
+      this.#settle(name, null);
+      return wait;
+    }, every, (err) => this.#settle(name, err));
     this.pollers = {
-      stats: new Poller((s) => this.#askStats(s), 1000, failed),
-      models: new Poller((s) => this.#askModels(s), 3000, failed),
-      rollups: new Poller((s) => this.#askRollups(s), ranges.live.every, failed),
-      events: new Poller((s) => this.#askEvents(s), 2000, failed),
+      models: poller("models", (s) => this.#askModels(s), 3000),
+      stats: poller("stats", (s) => this.#askStats(s), 1000),
+      rollups: poller("rollups", (s) => this.#askRollups(s), ranges.live.every),
+      events: poller("events", (s) => this.#askEvents(s), 2000),
     };
   }
 
@@ -67,19 +72,22 @@ export class Source extends EventTarget {
 
   #tell(...names) { for (const n of names) this.dispatchEvent(new Event(n)); }
 
-  #set(state, why = "") {
+  // settle takes how a question ended: the state is that of the first one that fails.
+  #settle(name, err) {
+    const failed = this.#problems.has(name);
+    if (err === null) this.#problems.delete(name);
+    else this.#problems.set(name, err);
+    const first = Object.keys(this.pollers).find((n) => this.#problems.has(n));
+    if (first !== undefined) this.#set(stateOf(this.#problems.get(first)), describe(this.#problems.get(first)));
+    else if (this.models !== null) this.#set("ready", "");
+    if (err === null && failed) for (const n of this.#problems.keys()) this.pollers[n].now(); // one is answered again: ask the others at once
+  }
+
+  #set(state, why) {
     if (state === this.state && why === this.why) return;
-    const before = this.state;
     this.state = state;
     this.why = why;
     this.#tell("state");
-    if (before === "key" || before === "down") for (const [name, p] of Object.entries(this.pollers)) if (name !== "models") p.now();
-  }
-
-  #failed(err) {
-    if (err instanceof ApiError && err.status === 401) this.#set("key", describe(err));
-    else if (err instanceof ApiError && err.status === 503) this.#set(err.code === "loading" ? "loading" : "draining", describe(err));
-    else this.#set("down", describe(err));
   }
 
   async #askStats(signal) {
@@ -112,7 +120,6 @@ export class Source extends EventTarget {
       this.models = (await this.client.get("v1/models", signal)).data;
       this.#tell("models");
     }
-    this.#set("ready");
   }
 
   async #askRollups(signal) {
@@ -160,4 +167,12 @@ export class Source extends EventTarget {
     }
     return answer;
   }
+}
+
+// stateOf is what a failure says of the runner.
+function stateOf(err) {
+  if (!(err instanceof ApiError)) return "down";
+  if (err.status === 401) return "key";
+  if (err.status === 503) return err.code === "loading" ? "loading" : "draining";
+  return "down";
 }
