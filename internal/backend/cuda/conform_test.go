@@ -1,0 +1,29 @@
+package cuda_test
+
+import (
+	"testing"
+
+	"github.com/paddock-go/paddock/internal/backend/backendtest"
+	"github.com/paddock-go/paddock/internal/backend/cuda"
+	"github.com/paddock-go/paddock/internal/backend/cuda/fakedriver"
+	"github.com/paddock-go/paddock/internal/backend/ref"
+	"github.com/paddock-go/paddock/internal/quant"
+)
+
+// TestNear holds the device against the definition on random models of each format.
+func TestNear(t *testing.T) {
+	d, _ := simulated(t, fakedriver.Options{Seed: 1}, cuda.Options{})
+	backendtest.RunNear(t, ref.New(ref.Options{}), d, near(1))
+}
+
+// TestNearLaw: a prompt row by row, in chunks, beside others and on copied pages comes
+// to the same.
+func TestNearLaw(t *testing.T) {
+	if testing.Short() {
+		t.Skip("minutes in the interpreter; TestNear has ragged batches over pages in random order")
+	}
+	d, _ := simulated(t, fakedriver.Options{Seed: 2}, cuda.Options{})
+	n := near(1)
+	n.Formats = []quant.Type{quant.F16, quant.Q4K}
+	backendtest.RunNearLaw(t, d, n)
+}

@@ -1,0 +1,143 @@
+package cuda_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/paddock-go/paddock/internal/backend"
+	"github.com/paddock-go/paddock/internal/backend/backendtest"
+	"github.com/paddock-go/paddock/internal/backend/cuda"
+	"github.com/paddock-go/paddock/internal/backend/cuda/fakedriver"
+	"github.com/paddock-go/paddock/internal/quant"
+	"github.com/paddock-go/paddock/internal/race"
+)
+
+// decode runs a prompt for each of n sequences, in one step, and then steps of one
+// token for each.
+func decode(t testing.TB, s *backendtest.Session, m *backendtest.Random, n, steps int) (rows [][]float32) {
+	seqs := make([]backendtest.Seq, n)
+	for step := range steps + 1 {
+		var parts []backendtest.Part
+		for i := range seqs {
+			tokens := []int32{int32(7*step+i) % int32(m.Prog.Vocab)}
+			if step == 0 {
+				tokens = append(tokens, 3, 1, 2)[:1+i]
+			}
+			parts = append(parts, backendtest.Part{Seq: &seqs[i], Tokens: tokens, Logits: true})
+		}
+		rows = append(rows, s.Step(parts...)...)
+	}
+	return rows
+}
+
+func equal(a, b [][]float32) bool {
+	return slices.EqualFunc(a, b, func(x, y []float32) bool { return slices.Equal(x, y) })
+}
+
+// TestGraphs: captured or launched one by one, a step gives the same bits. How many
+// calls of the driver it takes is counted.
+func TestGraphs(t *testing.T) {
+	var rows [2][][]float32
+	for i, none := range []bool{false, true} {
+		d, fake := simulated(t, fakedriver.Options{Seed: 4}, cuda.Options{NoGraphs: none})
+		m := model(t, d, 5, quant.Q8_0)
+		s := backendtest.NewSession(t, m.Prog, load(t, d, m), limits(backend.KVF16), nil)
+		rows[i] = decode(t, s, m, 3, 3)
+		var seq backendtest.Seq
+		s.Step(backendtest.Part{Seq: &seq, Tokens: []int32{1}, Logits: true})
+		fake.ResetCalls()
+		s.Step(backendtest.Part{Seq: &seq, Tokens: []int32{2}, Logits: true})
+		calls := fake.Calls()
+		t.Logf("a warm step of decoding, %d ops, graphs %v: %d calls, %v", len(m.Prog.Ops), !none, fake.CallCount(), calls)
+		want := map[string]int64{"cuMemcpyHtoDAsync_v2": 1, "cuMemcpyDtoHAsync_v2": 1, "cuEventRecord": 1, "cuEventSynchronize": 1, "cuGraphLaunch": 1}
+		if none {
+			delete(want, "cuGraphLaunch")
+			if want["cuLaunchKernel"] = calls["cuLaunchKernel"]; calls["cuLaunchKernel"] < int64(len(m.Prog.Ops)) {
+				t.Errorf("%d kernels for %d ops", calls["cuLaunchKernel"], len(m.Prog.Ops))
+			}
+		}
+		if fmt.Sprint(calls) != fmt.Sprint(want) {
+			t.Errorf("a warm step calls %v, want %v", calls, want)
+		}
+	}
+	if !equal(rows[0], rows[1]) {
+		t.Error("with graphs the logits are others than without")
+	}
+}
+
+// TestTwoRunners: runners of one model have nothing of each other.
+func TestTwoRunners(t *testing.T) {
+	d, _ := simulated(t, fakedriver.Options{Seed: 5}, cuda.Options{})
+	m := model(t, d, 9, quant.Q4_0)
+	loaded := load(t, d, m)
+	a := backendtest.NewSession(t, m.Prog, loaded, limits(backend.KVF32), nil)
+	b := backendtest.NewSession(t, m.Prog, loaded, limits(backend.KVF32), nil)
+	first := decode(t, a, m, 2, 1)
+	done := make(chan [][]float32)
+	go func() { done <- decode(t, b, m, 2, 1) }()
+	again := decode(t, a, m, 2, 1)
+	if second := <-done; !equal(first, second) || !equal(first, again) {
+		t.Error("two runners of one model give different logits")
+	}
+}
+
+// TestWarmStepAllocatesNothing: decoding, with and without graphs, prompts, and copies
+// of pages.
+func TestWarmStepAllocatesNothing(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, none := range []bool{false, true} {
+		d, _ := simulated(t, fakedriver.Options{NoExecute: true}, cuda.Options{NoGraphs: none})
+		m := model(t, d, 1, quant.F16)
+		s := backendtest.NewSession(t, m.Prog, load(t, d, m), limits(backend.KVF16), nil)
+		var a, b backendtest.Seq
+		logits, copies := make([]float32, 4*m.Prog.OutWidth()), []backend.PageCopy{{From: 20, To: 21}, {From: 21, To: 22}}
+		for _, parts := range [][]backendtest.Part{
+			{{Seq: &a, Tokens: m.Tokens(9)}, {Seq: &b, Tokens: m.Tokens(5), Logits: true}},
+			{{Seq: &a, Tokens: m.Tokens(1), Logits: true}, {Seq: &b, Tokens: m.Tokens(1), Logits: true}},
+		} {
+			batch := s.Fill(parts...)
+			if n := testing.AllocsPerRun(20, func() {
+				s.Runner().CopyPages(copies)
+				if err := s.Runner().Run(batch, logits); err != nil {
+					t.Fatal(err)
+				}
+			}); n != 0 {
+				t.Errorf("graphs %v: a warm step of %d rows allocates %v times", !none, len(batch.Tokens), n)
+			}
+		}
+	}
+}
+
+// TestManyBuckets: the launches that are kept are bounded, and those that were let go
+// are made again.
+func TestManyBuckets(t *testing.T) {
+	d, fake := simulated(t, fakedriver.Options{NoExecute: true}, cuda.Options{})
+	m := model(t, d, 1, quant.F16)
+	l := backend.Limits{Rows: 512, Seqs: 64, LogitRows: 64, Pages: 200, PageSize: 16, Context: 700, KVType: backend.KVF16}
+	s := backendtest.NewSession(t, m.Prog, load(t, d, m), l, nil)
+	for more := 0; more <= 300; more = 2*more + 1 { // rows of the last sequence beside its first
+		for n := 1; n <= 64; n *= 2 {
+			for logits := 1; logits <= n; logits *= 2 {
+				seqs := make([]backendtest.Seq, n)
+				var parts []backendtest.Part
+				for i := range seqs {
+					parts = append(parts, backendtest.Part{Seq: &seqs[i], Tokens: make([]int32, 1+(i+1)/n*more), Logits: i < logits})
+				}
+				b := s.Fill(parts...)
+				if err := s.Runner().Run(b, make([]float32, logits*m.Prog.OutWidth())); err != nil {
+					t.Fatal(err)
+				}
+				for i := range seqs {
+					s.Free(&seqs[i])
+				}
+			}
+		}
+	}
+	calls := fake.Calls()
+	if calls["cuGraphLaunch"] == 0 || calls["cuGraphExecDestroy"] == 0 || calls["cuGraphInstantiateWithFlags"] > calls["cuGraphLaunch"] {
+		t.Errorf("of graphs, %d were made, %d let go and %d launched", calls["cuGraphInstantiateWithFlags"], calls["cuGraphExecDestroy"], calls["cuGraphLaunch"])
+	}
+}
