@@ -21,8 +21,9 @@ type fakeModel struct {
 	gate  chan struct{} // if not nil, a step takes one value
 	fail  atomic.Pointer[error]
 	panic atomic.Bool
-	first func() // called once, before the first step
-	nan   int32  // a token after which logits are NaN; 0: none
+	first func()                           // called once, before the first step
+	nan   int32                            // a token after which logits are NaN; 0: none
+	wrap  func(*fakeRunner) backend.Runner // if not nil, what its runner is
 
 	steps, rows, widest atomic.Int64
 }
@@ -34,6 +35,9 @@ func (m *fakeModel) NewRunner(l backend.Limits) (backend.Runner, error) {
 	r := &fakeRunner{m: m, l: l, kv: make([]uint64, l.Pages*l.PageSize)}
 	for i := range r.kv {
 		r.kv[i] = 0xdead
+	}
+	if m.wrap != nil {
+		return m.wrap(r), nil
 	}
 	return r, nil
 }

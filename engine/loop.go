@@ -55,6 +55,7 @@ type loop struct {
 	closing  bool // cmdClose came
 	adding   *job // whose submitter has no answer yet
 	scratch  *sample.Scratch
+	pick     picking
 	step     metrics.StepStats
 	steps    uint64 // how many were filled
 	books    books
@@ -169,10 +170,12 @@ func (l *loop) stepOnce() (worked bool, err error) {
 		l.runner.CopyPages(l.copies)
 	}
 	logits := l.logits[:rows*l.width]
-	if err := l.runner.Run(&l.batch, logits); err != nil {
+	if err := l.compute(plan, logits); err != nil {
 		return false, err
 	}
-	l.sample(plan, logits)
+	if l.sample(plan, logits); l.pick.err != nil {
+		return false, l.pick.err
+	}
 	end := l.now()
 	l.sched.Commit(plan, end-now, l.outcomes)
 	l.finishStep(plan, now, end)

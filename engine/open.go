@@ -217,6 +217,7 @@ func (e *Engine) start(o Options, loaded backend.Model, room *room, costs *estim
 		maxRows: limits.LogitRows, maxSeqs: limits.Seqs,
 		logits:  make([]float32, limits.LogitRows*e.width()),
 		scratch: sample.NewScratch(e.vocab),
+		pick:    newPicking(runner, limits.LogitRows),
 		costs:   costs,
 		log:     e.log,
 		status:  &e.status,

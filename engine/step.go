@@ -58,17 +58,18 @@ func (l *loop) sample(plan *sched.Plan, logits []float32) {
 		if s.Logits == 0 {
 			continue
 		}
+		first := row
 		rows := logits[row*l.width : (row+s.Logits)*l.width]
 		row += s.Logits
 		if c := l.live[s.Seq.ID]; c.job.pooled != nil {
 			l.pool(c, rows)
 			continue
 		}
-		l.sampleChoice(l.live[s.Seq.ID], rows, s.From+s.Count-s.Drafts, s.Seq.Draft[:s.Drafts])
+		l.sampleChoice(l.live[s.Seq.ID], first, rows, s.From+s.Count-s.Drafts, s.Seq.Draft[:s.Drafts])
 		if s.Forks {
 			for _, f := range s.Seq.Forks {
 				if c := l.live[f.ID]; c != nil {
-					l.sampleChoice(c, rows, s.From+s.Count, nil)
+					l.sampleChoice(c, first, rows, s.From+s.Count, nil)
 				}
 			}
 		}
@@ -77,14 +78,17 @@ func (l *loop) sample(plan *sched.Plan, logits []float32) {
 
 // sampleChoice draws from rows until a drawn token is not the next draft: row i
 // was computed as if drafts 0..i-1 had been drawn, so it counts only if they
-// were. The first drawn token is the one at position pos.
-func (l *loop) sampleChoice(c *choice, rows []float32, pos int, drafts []int32) {
+// were. The first drawn token is the one at position pos, from the step's row first.
+func (l *loop) sampleChoice(c *choice, first int, rows []float32, pos int, drafts []int32) {
 	c.out = c.out[:0]
 	res := result{c: c, first: len(l.books.entries)}
 	reason := sched.ReasonNone
 	for i := 0; i <= len(drafts); i++ {
 		logits := rows[i*l.vocab : (i+1)*l.vocab]
-		id, err := c.sampler.Next(logits, pos+i, c.tokens, l.scratch)
+		id, decided, err := l.picked(c, first+i, pos+i, logits)
+		if !decided && err == nil {
+			id, err = c.sampler.Next(logits, pos+i, c.tokens, l.scratch)
+		}
 		if err != nil {
 			res.err = &TokenError{Position: pos + i, Err: err}
 			break

@@ -67,10 +67,19 @@ func (s *Sampler) draw(row []float32, top float32, u float64, sc *Scratch) (int3
 		}
 	}
 	e = sortEntries(e, sc.b[:len(e)], &sc.count)
+	if id, ok := s.decide(e, float64(top), lo, hi, u, sc); ok {
+		return id, nil
+	}
+	return s.drawWhole(row, u, sc)
+}
+
+// decide draws from a sorted head whose rest adds to something from lo to hi, if all of
+// that leads to one token.
+func (s *Sampler) decide(e []entry, top, lo, hi, u float64, sc *Scratch) (id int32, ok bool) {
 	if k := s.p.TopK; k > 0 && k <= len(e) {
 		e, lo, hi = e[:k], 0, 0
 	}
-	e, p, total, cut := s.weigh(e, sc.prob, float64(top))
+	e, p, total, cut := s.weigh(e, sc.prob, top)
 	if cut {
 		lo, hi = 0, 0
 	}
@@ -81,7 +90,7 @@ func (s *Sampler) draw(row []float32, top float32, u float64, sc *Scratch) (int3
 	if tp := float64(s.p.TopP); tp > 0 && tp < 1 {
 		i := reach(p, float64(tp*low))
 		if low < high && i != reach(p, float64(tp*high)) || i == len(p) && hi > 0 {
-			return s.drawWhole(row, u, sc)
+			return 0, false
 		}
 		if i < len(p) {
 			e, p = e[:i+1], p[:i+1]
@@ -91,9 +100,9 @@ func (s *Sampler) draw(row []float32, top float32, u float64, sc *Scratch) (int3
 	}
 	i := beyond(p, float64(u*low))
 	if low < high && (i == len(p) || i != beyond(p, float64(u*high))) {
-		return s.drawWhole(row, u, sc)
+		return 0, false
 	}
-	return e[min(i, len(e)-1)].id, nil
+	return e[min(i, len(e)-1)].id, true
 }
 
 // split chooses the head: its last bucket, and bounds of what the probabilities of

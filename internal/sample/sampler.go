@@ -105,8 +105,7 @@ func (s *Sampler) Next(logits []float32, pos, generated int, sc *Scratch) (int32
 
 // adjust applies bias, penalties and the minimum length, in that order.
 func (s *Sampler) adjust(logits []float32, generated int, sc *Scratch) []float32 {
-	mask := generated < s.p.MinTokens && len(s.p.Ends) > 0
-	if len(s.p.Bias) == 0 && s.output == nil && !mask {
+	if s.Plain(generated) {
 		return logits
 	}
 	row := sc.row[:copy(sc.row, logits)]
@@ -129,7 +128,7 @@ func (s *Sampler) adjust(logits []float32, generated int, sc *Scratch) []float32
 			row[t] -= float32(s.p.Frequency * float32(s.output[t]))
 		}
 	}
-	if mask {
+	if s.masks(generated) {
 		for _, t := range s.p.Ends {
 			row[t] = float32(math.Inf(-1))
 		}
