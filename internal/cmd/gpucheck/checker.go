@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/paddock-go/paddock/internal/backend/cuda"
@@ -16,8 +17,10 @@ import (
 // checker runs the sections and keeps what they found. It belongs to one goroutine,
 // which is locked to its thread while bare driver calls are made.
 type checker struct {
-	c       *config
-	began   time.Time
+	c     *config
+	began time.Time
+
+	mu      sync.Mutex // of what is printed also when a section hangs
 	section string
 	rows    []row
 

@@ -107,16 +107,23 @@ func run(args []string, out, errs io.Writer) int {
 		fmt.Fprintln(errs, "gpucheck:", err)
 		return 2
 	}
+	if !c.simulate {
+		hung := time.AfterFunc(2*c.budget, func() {
+			k.stuck(out)
+			os.Exit(1)
+		})
+		defer hung.Stop()
+	}
 	for _, s := range sections {
 		if len(c.only) > 0 && s.name != "card" && !slices.Contains(c.only, s.name) {
 			continue
 		}
-		k.section = s.name
+		k.enter(s.name)
 		if err := s.run(k); err != nil {
 			k.fail(s.name+" ended early", k.why(err))
 		}
 	}
-	k.section = "end"
+	k.enter("end")
 	if err := k.close(); err != nil {
 		k.fail("giving all back", err.Error())
 	}

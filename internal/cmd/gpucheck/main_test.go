@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/paddock-go/paddock/internal/cmd/gpucheck/kernels"
+	"github.com/paddock-go/paddock/internal/golden"
 	"github.com/paddock-go/paddock/internal/race"
 )
 
@@ -147,7 +150,7 @@ func TestFlags(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	k := &checker{section: "one"}
+	k := &checker{c: &config{}, section: "one"}
 	k.pass("a check", "is well")
 	k.judge("another", "is not well", "is well")
 	k.skip("a third", "for want of time")
@@ -163,5 +166,52 @@ func TestReport(t *testing.T) {
 		"two  measured  rate     1234 GB/s, 25 % of all\n"
 	if got := out.String(); !strings.HasPrefix(got, want) || !strings.Contains(got, "1 checks failed of 4 lines") {
 		t.Errorf("printed:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// TestStuck: what was found is printed also if the rest does not come.
+func TestStuck(t *testing.T) {
+	k := &checker{c: &config{}, section: "fragments"}
+	k.pass("a check", "is well")
+	var out bytes.Buffer
+	k.stuck(&out)
+	if got := out.String(); !strings.Contains(got, "a check") || !strings.Contains(got, "fragments does not end") {
+		t.Errorf("printed:\n%s", got)
+	}
+}
+
+// TestGolden holds the simulated card against another engine's logits, and finds out a
+// folder without any.
+func TestGolden(t *testing.T) {
+	from := filepath.Join(golden.Dir(t), "quants")
+	if race.Enabled {
+		return
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"Q8_0.gguf", "Q8_0.json"} {
+		data, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ folder, check, result string }{
+		{dir, "golden Q8_0.gguf", pass}, {t.TempDir(), "golden models", fail}, {filepath.Join(dir, "none"), "golden models", fail},
+	} {
+		k := simulated(t)
+		k.c.golden = c.folder
+		d, err := k.device()
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.goldens(d)
+		if len(k.rows) != 1 || k.rows[0].Check != c.check || k.rows[0].Result != c.result {
+			t.Errorf("%s: %+v", c.folder, k.rows)
+		}
+		if err := k.close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -93,6 +93,9 @@ func (p *script) play(s *session.Session, see func(step string, logits []float32
 			return err
 		}
 	}
+	if s.Atomic() { // a sequence is one step
+		return nil
+	}
 	if p.split > 1 {
 		all, half := tokens(9, p.split, v), p.split/2
 		if err := step("first half of a prompt", session.Span{Tokens: all[:half]}); err != nil {

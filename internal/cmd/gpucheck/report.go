@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"text/tabwriter"
 )
 
@@ -27,8 +29,29 @@ const (
 )
 
 func (k *checker) add(r row) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	r.Section = k.section
 	k.rows = append(k.rows, r)
+}
+
+// enter begins a section.
+func (k *checker) enter(section string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.section = section
+}
+
+// stuck prints what there is when a section does not come to its end: a kernel that
+// hangs can't be stopped, and would take what was found with it.
+func (k *checker) stuck(w io.Writer) {
+	k.mu.Lock()
+	section := k.section
+	k.mu.Unlock()
+	k.fail(section+" does not end", "a kernel or the driver hangs, or the machine is far too slow")
+	if err := k.print(w, k.c.json); err != nil {
+		fmt.Fprintln(os.Stderr, "gpucheck:", err)
+	}
 }
 
 func (k *checker) pass(check, text string) { k.add(row{Check: check, Result: pass, Text: text}) }
@@ -58,6 +81,8 @@ func (k *checker) share(check string, value float64, unit string, part, whole fl
 }
 
 func (k *checker) failed() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	n := 0
 	for _, r := range k.rows {
 		if r.Result == fail {
@@ -68,9 +93,12 @@ func (k *checker) failed() int {
 }
 
 func (k *checker) print(w io.Writer, asJSON bool) error {
+	k.mu.Lock()
+	rows := slices.Clone(k.rows)
+	k.mu.Unlock()
 	if asJSON {
 		e := json.NewEncoder(w)
-		for _, r := range k.rows {
+		for _, r := range rows {
 			if err := e.Encode(r); err != nil {
 				return err
 			}
@@ -79,7 +107,7 @@ func (k *checker) print(w io.Writer, asJSON bool) error {
 	}
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	last := ""
-	for _, r := range k.rows {
+	for _, r := range rows {
 		section := r.Section
 		if section == last {
 			section = ""
@@ -90,7 +118,7 @@ func (k *checker) print(w io.Writer, asJSON bool) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%d checks failed of %d lines, %.0f s\n", k.failed(), len(k.rows), k.since().Seconds())
+	_, err := fmt.Fprintf(w, "\n%d checks failed of %d lines, %.0f s\n", k.failed(), len(rows), k.since().Seconds())
 	return err
 }
 
