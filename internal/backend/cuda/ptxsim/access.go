@@ -8,10 +8,11 @@ import (
 
 // access is n bytes that an instruction reads or writes, checked.
 type access struct {
-	write   bool
-	atomic  bool
-	modify  bool // reads what it writes over
-	delayed bool // the data comes later: cp.async
+	write    bool
+	atomic   bool
+	modify   bool // reads what it writes over
+	constant bool // nothing writes it in this launch: ld.global.nc
+	delayed  bool // the data comes later: cp.async
 }
 
 // resolve finds the space of a generic address.
@@ -113,6 +114,13 @@ func (w *warp) globalBytes(lane int, addr, n uint64, how access) []byte {
 	}
 	if a.missing != 0 {
 		w.initialised(a, lane, addr, n)
+	}
+	if how.constant {
+		for _, c := range a.wr[at>>2 : (at+n+3)>>2] {
+			if c > k.past {
+				w.fault(GlobalRace, lane, addr, "the load promises that this launch does not write what it reads (.nc: const and __restrict__), and it does")
+			}
+		}
 	}
 	if !k.slowRead(a, at, n, how.atomic) {
 		w.fault(GlobalRace, lane, addr, "a read, where another block of this launch writes")
@@ -222,7 +230,7 @@ func runLoad(w *warp, in *instr, m uint32) {
 // loadLane is the general load of one lane.
 func (w *warp) loadLane(in *instr, l int) {
 	x := in.x
-	w.take(x, l, w.bytesAt(x.space, l, w.address(in, l), uint64(x.size*x.count), access{atomic: x.memory&atomicAccess != 0}))
+	w.take(x, l, w.bytesAt(x.space, l, w.address(in, l), uint64(x.size*x.count), access{atomic: x.memory&atomicAccess != 0, constant: x.constant}))
 }
 
 func runStore(w *warp, in *instr, m uint32) {

@@ -1,5 +1,7 @@
 package ptxsim
 
+import "slices"
+
 // buildMatrix is mma.sync and ldmatrix, whose meaning is in matrix.go.
 func buildMatrix(s *stmt, in *instr) {
 	in.flow = warpSync
@@ -12,10 +14,10 @@ func buildMatrix(s *stmt, in *instr) {
 		}
 		nd, na, nb, nc := op.registers()
 		x.dst = s.vec(0, nd, 32, true)
-		a, b, c := s.vec(1, na, 32, false), s.vec(2, nb, 32, false), s.vec(3, nc, 32, false)
+		x.src = slices.Concat(s.vec(1, na, 32, false), s.vec(2, nb, 32, false), s.vec(3, nc, 32, false))
 		in.run = func(w *warp, in *instr, m uint32) {
-			d := make(regs, nd)
-			op.multiply(d, w.fragment(a), w.fragment(b), w.fragment(c))
+			d, from := w.b.r.fragments(nd, x.src, w.rows)
+			op.multiply(d, from[:na], from[na:na+nb], from[na+nb:])
 			w.setFragment(x.dst, d)
 		}
 		return
@@ -43,7 +45,7 @@ func buildMatrix(s *stmt, in *instr) {
 		for l := range addrs {
 			addrs[l] = w.address(in, l)
 		}
-		d := make(regs, op.matrices)
+		d, _ := w.b.r.fragments(op.matrices, nil, nil)
 		// fetch ends the launch itself where an address is wrong.
 		_ = op.load(d, &addrs, func(lane int, addr uint64, b []byte) error {
 			if at := addr; sp == generic {
@@ -58,15 +60,20 @@ func buildMatrix(s *stmt, in *instr) {
 	}
 }
 
-// fragment copies registers for a matrix instruction.
-func (w *warp) fragment(rows []int32) regs {
-	out := make(regs, len(rows))
-	for i, r := range rows {
-		for l, v := range w.rows[r] {
-			out[i][l] = uint32(v)
+// fragments are n registers for a matrix instruction's result, and copies of those it
+// reads. They are the runner's, until the next such instruction.
+func (r *runner) fragments(n int, src []int32, rows []row) (d, from regs) {
+	for len(r.scratch) < n+len(src) {
+		r.scratch = append(r.scratch, [32]uint32{})
+	}
+	d, from = r.scratch[:n], r.scratch[n:n+len(src)]
+	for i, at := range src {
+		out := &from[i]
+		for l, v := range rows[at] {
+			out[l] = uint32(v)
 		}
 	}
-	return out
+	return d, from
 }
 
 func (w *warp) setFragment(rows []int32, from regs) {

@@ -48,7 +48,12 @@ func (s *stmt) access(x *extra) (sp space, t typ) {
 		sp = spaces[m]
 	}
 	s.mod("ca", "cg", "cs", "lu", "cv", "wb", "wt")
-	s.has("nc")
+	if s.has("nc") {
+		x.constant = true
+		if sp != globalSpace || s.base != "ld" {
+			s.fail("instruction %s is not known", s.name)
+		}
+	}
 	s.mod("L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate")
 	s.mod("L2::64B", "L2::128B", "L2::256B")
 	x.count = 1

@@ -71,6 +71,8 @@ func TestFaults(t *testing.T) {
 		{"in bounds", "", "st.global.u32 [%b], %t;", 1, 1024, 0},
 		{"out of bounds", "", "st.global.u32 [%b+4], %t;", 1, 1024, OutOfBounds},
 		{"before the beginning", "", "ld.global.u32 %r1, [%i+-4]; st.global.u32 [%b], %r1;", 1, 1, OutOfBounds},
+		{"read-only memory, written by the same block", "", "st.global.u32 [%b], %t; ld.global.nc.u32 %r1, [%b];", 1, 32, GlobalRace},
+		{"read-only memory, written nearby", "", "st.global.u32 [%b+128], %t; ld.global.nc.u32 %r1, [%b];", 1, 32, 0},
 		{"null", "", "mov.u64 %d1, 0; ld.global.u32 %r1, [%d1];", 1, 1, OutOfBounds},
 		{"out of shared bounds", sharedArray, "mov.u64 %d1, s; st.shared.u32 [%d1+4096], %t;", 1, 1, OutOfBounds},
 		{"out of local bounds", "", ".local .align 4 .b8 l[16]; mov.u64 %d1, l; st.local.u32 [%d1+16], %t;", 1, 1, OutOfBounds},
@@ -169,6 +171,36 @@ func TestUninitialised(t *testing.T) {
 	must(t, x.Read(out+2, one))
 	if one[0] != 1 {
 		t.Errorf("read %d", one[0])
+	}
+}
+
+// TestCopyKeepsUnwritten: a copy makes nothing written that wasn't.
+func TestCopyKeepsUnwritten(t *testing.T) {
+	x := NewMachine(Options{})
+	a, b := alloc2(t, x, 64, 64)
+	must(t, x.Write(a+8, []byte{1, 2, 3, 4}))
+	must(t, x.Fill(b, 9, 64))
+	must(t, x.Copy(b+16, a+6, 8))
+	got := make([]byte, 4)
+	must(t, x.Read(b+18, got))
+	if string(got) != "\x01\x02\x03\x04" {
+		t.Errorf("copied %v", got)
+	}
+	for _, at := range []uint64{16, 17, 22, 23} {
+		if err := x.Read(b+at, got[:1]); err == nil {
+			t.Errorf("byte %d counts as written", at)
+		}
+	}
+	must(t, x.Read(b, make([]byte, 16)))
+	must(t, x.Read(b+24, make([]byte, 40)))
+	for _, err := range []error{x.Copy(b, a, 65), x.Write(a+60, make([]byte, 5)), x.Read(a-1, got), x.Free(a + 1), x.Fill(a+64, 0, 1), x.Fill32(a+2, 0, 1)} {
+		if err == nil {
+			t.Error("an access past an allocation was accepted")
+		}
+	}
+	must(t, x.Free(a))
+	if err := x.Write(a, got); err == nil {
+		t.Error("freed memory was written")
 	}
 }
 

@@ -8,17 +8,18 @@ import (
 // runner is what a machine runs blocks with; it keeps its memory from one launch to
 // the next.
 type runner struct {
-	m      *Machine
-	k      *Kernel
-	params []byte
-	marks  marks
-	shared sharedMemory
-	blk    block
-	pool   []*warp
-	cache  []*alloc // last allocation of each memory instruction
-	trace  func(k *Kernel, line int, block [3]uint32, warp int, mask uint32)
-	lanes  int64
-	phases uint64
+	m       *Machine
+	k       *Kernel
+	params  []byte
+	marks   marks
+	shared  sharedMemory
+	blk     block
+	pool    []*warp
+	cache   []*alloc // last allocation of each memory instruction
+	trace   func(k *Kernel, line int, block [3]uint32, warp int, mask uint32)
+	lanes   int64
+	phases  uint64
+	scratch regs // of matrix instructions
 }
 
 func (r *runner) random() uint64 { return r.m.rng.Uint64() }

@@ -72,7 +72,7 @@ func (s *scanner) next() token {
 // scan is all tokens of src, with one of empty text at the end.
 func scan(src string) []token {
 	s := scanner{src: src, line: 1}
-	var out []token
+	out := make([]token, 0, len(src)/5+1)
 	for {
 		t := s.next()
 		out = append(out, t)

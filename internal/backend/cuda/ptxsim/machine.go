@@ -200,12 +200,36 @@ func (x *Machine) Copy(dst, src uint64, n int64) error {
 	if err != nil {
 		return err
 	}
-	if at, ok := from.unwritten(i, uint64(n)); ok {
-		return &Fault{Kind: Uninitialised, Addr: from.base + at, What: fmt.Sprintf("a copy of %d bytes from %#x reads what nothing wrote", n, src)}
+	whole := from.missing == 0
+	var have []bool
+	if !whole {
+		have = make([]bool, n)
+		for k := range have {
+			at := i + uint64(k)
+			have[k] = from.init[at>>6]>>(at&63)&1 != 0
+		}
 	}
 	copy(to.data[j:j+uint64(n)], from.data[i:i+uint64(n)])
-	to.written(j, uint64(n))
+	if whole {
+		to.written(j, uint64(n))
+		return nil
+	}
+	for k, ok := range have {
+		if ok {
+			to.written(j+uint64(k), 1)
+		} else {
+			to.spoilt(j + uint64(k))
+		}
+	}
 	return nil
+}
+
+// spoilt marks a byte as not written.
+func (a *alloc) spoilt(at uint64) {
+	if bit := uint64(1) << (at & 63); a.init[at>>6]&bit != 0 {
+		a.init[at>>6] &^= bit
+		a.missing++
+	}
 }
 
 // written marks n bytes at offset at as written.

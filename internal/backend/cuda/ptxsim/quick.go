@@ -20,12 +20,16 @@ func runLoadGlobal(w *warp, in *instr, m uint32) {
 	}
 	base, top, k := a.base, a.size-n, &r.marks
 	past, mine := k.past, k.mine
+	own := mine
+	if x.constant {
+		own = 0
+	}
 	addrs := &w.rows[in.a]
 	for ; m != 0; m &= m - 1 {
 		l := bits.TrailingZeros32(m) & 31
 		addr := addrs[l] + in.off
 		at := addr - base
-		if at > top || addr&(n-1) != 0 || !k.quickRead(a, at, n, past, mine) {
+		if at > top || addr&(n-1) != 0 || !k.quickRead(a, at, n, past, mine, own) {
 			w.loadLane(in, l)
 			continue
 		}
@@ -33,8 +37,9 @@ func runLoadGlobal(w *warp, in *instr, m uint32) {
 	}
 }
 
-// quickRead notes a read if it is plainly in order.
-func (k *marks) quickRead(a *alloc, at, n uint64, past, mine uint32) bool {
+// quickRead notes a read if it is plainly in order: what was written in this launch
+// was written by block own.
+func (k *marks) quickRead(a *alloc, at, n uint64, past, mine, own uint32) bool {
 	if a.missing != 0 {
 		mask := uint64(1)<<n - 1
 		if a.init[at>>6]>>(at&63)&mask != mask {
@@ -43,7 +48,7 @@ func (k *marks) quickRead(a *alloc, at, n uint64, past, mine uint32) bool {
 	}
 	i := at >> 2
 	if n < 4 {
-		if c := a.wr[i]; c > past && c != mine {
+		if c := a.wr[i]; c > past && c != own {
 			return false
 		}
 		if c := a.rd[i]; c > past {
@@ -54,7 +59,7 @@ func (k *marks) quickRead(a *alloc, at, n uint64, past, mine uint32) bool {
 	}
 	wr, rd := a.wr[i:i+n>>2], a.rd[i:i+n>>2]
 	for j, c := range wr {
-		if c > past && c != mine {
+		if c > past && c != own {
 			return false
 		}
 		if c := rd[j]; c != mine {

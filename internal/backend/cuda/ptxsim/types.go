@@ -102,6 +102,7 @@ type extra struct {
 	dst, src []int32 // further rows, of vectors and fragments
 	size     int     // bytes of an access's element
 	signed   bool    // sign-extend what is loaded
+	constant bool    // ld.global.nc
 	count    int     // elements of a vector access
 	wide     uint64  // mask of an address
 	off2     uint64  // added to the second address
