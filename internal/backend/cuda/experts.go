@@ -34,8 +34,8 @@ func compileExperts(r *rig, o prog.Experts) (op, error) {
 	pairs := most * e.used
 	slots := e.mostSlots(most)
 	var s scratchPlan
-	addForms(&s, &e.inForms, slots, e.gate.w, e.up.w)
-	addForms(&s, &e.hiddenForms, slots, down)
+	addForms(&s, &e.inForms, slots, gathered, e.gate.w, e.up.w)
+	addForms(&s, &e.hiddenForms, slots, gathered, down)
 	for _, p := range []*part{&e.gate, &e.up, &e.down} {
 		s.bytes(4*int64(slots)*int64(p.stride), func(at address) { p.out = at })
 	}
@@ -47,12 +47,13 @@ func compileExperts(r *rig, o prog.Experts) (op, error) {
 	return e, nil
 }
 
-// addForms is room for rows in all forms that matrices want.
-func addForms(s *scratchPlan, forms *[]*rounded, rows int, matrices ...*matrix) {
+// addForms is room for rows in all forms that matrices want, but those that asIs says
+// are there already.
+func addForms(s *scratchPlan, forms *[]*rounded, rows int, asIs func(m multiplier, kind roundedKind, cols int) bool, matrices ...*matrix) {
 	for _, w := range matrices {
 		m := multipliers[w.format]
 		for _, kind := range []roundedKind{m.few, m.many} {
-			if formOf(*forms, m, kind, w.cols) == nil {
+			if formOf(*forms, m, kind, w.cols) == nil && !asIs(m, kind, w.cols) {
 				x := &rounded{kind: kind, padded: m.padded(w.cols)}
 				*forms = append(*forms, x)
 				s.add(x, rows)
@@ -60,6 +61,9 @@ func addForms(s *scratchPlan, forms *[]*rounded, rows int, matrices ...*matrix) 
 		}
 	}
 }
+
+// gathered rows are never there already.
+func gathered(multiplier, roundedKind, int) bool { return false }
 
 // formOf finds rows in a form.
 func formOf(forms []*rounded, m multiplier, kind roundedKind, cols int) *rounded {

@@ -19,7 +19,7 @@ func compileHeadLinear(r *rig, o prog.HeadLinear) (op, error) {
 	h := &headLinear{rig: r, HeadLinear: o, w: r.matrix(o.W)}
 	h.apart = int(ceilDiv(r.rows(o.In, r.most()), panelRows)) * panelRows
 	var s scratchPlan
-	addForms(&s, &h.forms, h.apart*h.w.stack, h.w)
+	addForms(&s, &h.forms, h.apart*h.w.stack, gathered, h.w)
 	s.place(r)
 	return h, nil
 }

@@ -33,9 +33,14 @@ func compileHead(r *rig, o prog.Head) (op, error) {
 func (o *linear) place() {
 	var s scratchPlan
 	for _, p := range o.parts {
-		addForms(&s, &o.forms, o.rows(o.in, o.most()), p.w)
+		addForms(&s, &o.forms, o.rows(o.in, o.most()), asBuffer, p.w)
 	}
 	s.place(o.rig)
+}
+
+// asBuffer tells that a form is what a buffer's rows are.
+func asBuffer(m multiplier, kind roundedKind, cols int) bool {
+	return kind == asFloats && m.padded(cols) == cols
 }
 
 // scratchPlan collects what an op needs of its scratch, which is asked for once.
@@ -83,13 +88,14 @@ func (o *linear) launches(b bucket) []launch {
 		}
 		m := multipliers[p.w.format]
 		f := m.familyFor(rows)
-		form := formOf(o.forms, m, m.kind(f), p.w.cols)
-		x := *form
-		if x.kind == asFloats && x.padded == p.w.cols {
-			x.x = o.buf(o.in) // as it is
-		} else if !made[form] {
-			list = append(list, x.round(wholeRows(o.buf(o.in), p.w.cols, o.count(o.in), rows), m))
-			made[form] = true
+		kind := m.kind(f)
+		x := rounded{kind: kind, padded: p.w.cols, x: o.buf(o.in)}
+		if !asBuffer(m, kind, p.w.cols) {
+			form := formOf(o.forms, m, kind, p.w.cols)
+			if x = *form; !made[form] {
+				list = append(list, x.round(wholeRows(o.buf(o.in), p.w.cols, o.count(o.in), rows), m))
+				made[form] = true
+			}
 		}
 		var together []part
 		for j, q := range o.parts[i:] {

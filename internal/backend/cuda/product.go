@@ -93,7 +93,7 @@ func (m multiplier) shared(f family) int {
 		return 0
 	}
 	unit := f.outs*128 + f.rows*m.acts + f.outs/8*m.byOuts + f.rows/8*m.byRows
-	stage := unit * f.units
+	stage := (unit + 127) / 128 * 128 * f.units
 	return min(mostStages, mostShared/stage) * stage
 }
 

@@ -85,54 +85,100 @@ struct Job {
 	int n, m0;   // its rows, and the first of the tile
 	int x0, live; // first row of activations, and how many there are
 	int nb;
-	INLINE const u8 *panel(int m, int bytes) const { return w + (i64)((m0 + m) >> 3) * nb * bytes; }
+	// Panel p of the tile, of so many bytes a block.
+	INLINE const u8 *panel(int p, int bytes) const { return w + (i64)((m0 >> 3) + p) * nb * bytes; }
 	INLINE bool has(int m) const { return m0 + m < ((n + 7) & ~7); }
 };
 
-// Where a stage's parts lie, from its begin on: Side counts the bytes of a unit's
-// scales and the like.
+// Where a stage's parts lie, from its begin on.
 template <class F, class S> struct Stage {
 	static constexpr int A = S::BM * 128, B = S::BN * F::B_CHUNKS * 16;
-	static constexpr int UNIT = A + B + F::template side<S>();
+	static constexpr int UNIT = (A + B + F::template Sides<S>::BYTES + 127) / 128 * 128;
 	static constexpr int BYTES = UNIT * S::WK;
 	static constexpr int FIT = MOST_SHARED / BYTES, ST = FIT < 4 ? FIT : 4;
 	static_assert(ST >= 2, "two stages must fit");
 };
 
-// Where chunk c of row r is, in rows of so many chunks.
+// Chunk c of row r, in rows of so many chunks; and from where chunk
+// c0 is, where c0 XOR c is, of which all bits but those of c0 are constant.
 template <int CHUNKS> DEVICE int chunk_at(int r, int c) { return (r * CHUNKS + (c ^ (r & 7))) * 16; }
+DEVICE u32 other_chunk(u32 at, int c) { return (at ^ ((c & 7) << 4)) + (c >> 3) * 128; }
 
-// Does something for 0 … N − 1, spread over the threads.
-template <int N, int THREADS, class Do> DEVICE void spread(Do each) {
-#pragma unroll
-	for (int j = 0; j < (N + THREADS - 1) / THREADS; j++) {
-		int i = j * THREADS + tid_x();
-		if (N % THREADS == 0 || i < N) each(i);
-	}
-}
+// The first of the chunks that a thread loads for each unit.
+struct Chunk {
+	const u8 *from; // moves along K
+	u32 to;
+	int block; // of the unit
+};
 
-// Loads the WK units of a stage from unit u on.
-template <class F, class S> DEVICE void fill(const Job &job, u32 to, int u) {
+// Loads units of K one after the other. A thread has the same chunk of every few rows,
+// so that all that it keeps is where the first one is.
+template <class F, class S> struct Loader {
 	typedef Stage<F, S> G;
-#pragma nounroll
-	for (int k = 0; k < S::WK; k++, to += G::UNIT, u++) {
-		spread<S::BM * 8, S::THREADS>([&](int i) {
-			int m = i / 8, c;
-			bool there;
-			const u8 *from = F::weights(job, m, u, i % 8, c, there);
-			there = there && job.has(m);
-			copy16(to + chunk_at<8>(m, c), there ? from : job.w, there);
-		});
-		spread<S::BN * F::B_CHUNKS, S::THREADS>([&](int i) {
-			int n = i / F::B_CHUNKS, c;
-			bool there;
-			const u8 *from = F::acts(job, n, u, i % F::B_CHUNKS, c, there);
-			there = there && n < job.live;
-			copy16(to + G::A + chunk_at<F::B_CHUNKS>(n, c), there ? from : job.w, there);
-		});
-		F::template fill_side<S>(job, to + G::A + G::B, u);
+	static constexpr int W_ROWS = S::THREADS / 8, X_ROWS = S::THREADS / F::B_CHUNKS; // rows from chunk to chunk
+	static_assert(W_ROWS % 8 == 0 && X_ROWS % 8 == 0 && S::BM % W_ROWS == 0 && S::BN % X_ROWS == 0, "whole panels");
+	const Job &job;
+	Chunk w, x;
+	int w_row, x_row;
+	i64 w_step, x_step;
+	typename F::template Sides<S> sides;
+	int u = 0;
+
+	INLINE Loader(const Job &j) : job(j), sides(j) {
+		int c;
+		w_row = tid_x() / 8;
+		w.from = F::weights(j, w_row, tid_x() % 8, c, w.block);
+		w.to = chunk_at<8>(w_row, c);
+		w_step = (i64)j.nb * F::PANEL * (W_ROWS / 8);
+		x_row = tid_x() / F::B_CHUNKS;
+		x.from = F::acts(j, x_row, tid_x() % F::B_CHUNKS, c, x.block);
+		x.to = chunk_at<F::B_CHUNKS>(x_row, c);
+		x_step = (i64)j.nb * F::X_BLOCK * X_ROWS;
 	}
-}
+	INLINE void unit(u32 to) {
+		const u8 *from = w.from;
+		bool in = u * F::UNIT + w.block < job.nb;
+#pragma unroll
+		for (int i = 0; i < S::BM / W_ROWS; i++, from += w_step) copy16(to + w.to + i * W_ROWS * 128, from, in && job.has(w_row + i * W_ROWS));
+		from = x.from;
+		in = u * F::UNIT + x.block < job.nb;
+#pragma unroll
+		for (int i = 0; i < S::BN / X_ROWS; i++, from += x_step) {
+			copy16(to + G::A + x.to + i * X_ROWS * F::B_CHUNKS * 16, from, in && x_row + i * X_ROWS < job.live);
+		}
+		sides.unit(job, to + G::A + G::B, u);
+		w.from += F::ADVANCE;
+		x.from += F::ADVANCE;
+		u++;
+	}
+};
+
+// Chunks of 16 bytes that panels of 8 rows have: CHUNKS for each unit and panel, which
+// are in order in shared memory. At most one round of the threads per 16 × THREADS bytes.
+template <int PANELS, int CHUNKS, int THREADS> struct PanelLoads {
+	static constexpr int ROUNDS = (PANELS * CHUNKS + THREADS - 1) / THREADS, STEP = THREADS / CHUNKS;
+	static_assert(THREADS % CHUNKS == 0, "a thread has the same chunk in each round");
+	const u8 *from;
+	i64 step;
+	int panel, chunk;
+	// first: of panel 0; apart: bytes from panel to panel.
+	INLINE PanelLoads(const u8 *first, i64 apart) {
+		panel = tid_x() / CHUNKS;
+		chunk = tid_x() % CHUNKS;
+		from = first + panel * apart + chunk * 16;
+		step = apart * STEP;
+	}
+	// Panels below `panels` are there, and chunks below `chunks`.
+	INLINE void unit(u32 to, int panels, int chunks) {
+		const u8 *at = from;
+#pragma unroll
+		for (int i = 0; i < ROUNDS; i++, at += step) {
+			int p = panel + i * STEP;
+			if (PANELS * CHUNKS % THREADS == 0 || p < PANELS) copy16(to + (p * CHUNKS + chunk) * 16, at, p < panels && chunk < chunks);
+		}
+		from += CHUNKS * 16;
+	}
+};
 
 template <class F, class S> DEVICE void gemm(const Call &c, const Part &p, int tile) {
 	typedef Stage<F, S> G;
@@ -144,6 +190,7 @@ template <class F, class S> DEVICE void gemm(const Call &c, const Part &p, int t
 	float sum[S::MT][S::NT][4] = {};
 	bool busy = job.m0 + wm * S::MT * 16 < job.n && wn * S::NT * 8 < job.live;
 	int units = (c.nb + F::UNIT - 1) / F::UNIT, stages = (units + S::WK - 1) / S::WK;
+	Loader<F, S> loader(job);
 	u32 base = shared_at(pool);
 	int slot = 0, free = 0;
 	for (int s = 1 - G::ST; s < stages; s++) { // below 0: the first stages are loaded
@@ -151,7 +198,10 @@ template <class F, class S> DEVICE void gemm(const Call &c, const Part &p, int t
 			copies_wait<G::ST - 2>();
 			barrier(); // the stage is there for all, and all are done with the one before
 		}
-		if (s + G::ST - 1 < stages) fill<F, S>(job, base + free * G::BYTES, (s + G::ST - 1) * S::WK);
+		if (s + G::ST - 1 < stages) {
+#pragma nounroll
+			for (int k = 0; k < S::WK; k++) loader.unit(base + free * G::BYTES + k * G::UNIT);
+		}
 		copies_end();
 		free = free + 1 == G::ST ? 0 : free + 1;
 		if (s < 0) continue;
@@ -198,8 +248,9 @@ template <class F, class S> DEVICE void gemm(const Call &c, const Part &p, int t
 	}
 }
 
+// F::BLOCKS is how many blocks of a multiprocessor the registers should do for.
 #define GEMM(name, F, S, suffix)                                    \
-	GLOBAL BLOCK(S::THREADS) void name##_##suffix(LINEAR_PARAMS) { \
+	GLOBAL __attribute__((launch_bounds(S::THREADS, F::BLOCKS))) void name##_##suffix(LINEAR_PARAMS) { \
 		LINEAR_PART(S::BM)                                          \
 		gemm<F, S>(LINEAR_CALL, part, tile);                        \
 	}

@@ -72,7 +72,9 @@ template <class F, int N> DEVICE void gemv(const Call &c, const Part &p, int til
 		LINEAR_PART(GEMV_ROWS)                                        \
 		gemv<F, N>(LINEAR_CALL, part, tile);                          \
 	}
-#define GEMVS(name, F) GEMV(name, F, 1) GEMV(name, F, 2) GEMV(name, F, 4) GEMV(name, F, 8)
+// Up to 4 or 8 rows; see multipliers in product.go.
+#define GEMVS_4(name, F) GEMV(name, F, 1) GEMV(name, F, 2) GEMV(name, F, 4)
+#define GEMVS_8(name, F) GEMVS_4(name, F) GEMV(name, F, 8)
 
 // Block b of a row of 8-bit activations.
 struct Acts8 {

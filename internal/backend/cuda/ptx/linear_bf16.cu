@@ -48,7 +48,7 @@ struct BF16 {
 		}
 	}
 };
-GEMVS(gemv_bf16, BF16)
+GEMVS_8(gemv_bf16, BF16)
 
 typedef Floats<1, mma_bf16> TileBF16;
 GEMMS(gemm_bf16, TileBF16)

@@ -55,7 +55,7 @@ struct F16 {
 		}
 	}
 };
-GEMVS(gemv_f16, F16)
+GEMVS_8(gemv_f16, F16)
 
 typedef Floats<2, mma_f16> TileF16;
 GEMMS(gemm_f16, TileF16)

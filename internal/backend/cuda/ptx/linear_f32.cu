@@ -51,4 +51,4 @@ struct F32 {
 		}
 	}
 };
-GEMVS(gemv_f32, F32)
+GEMVS_8(gemv_f32, F32)

@@ -46,15 +46,15 @@ struct Q4_0 {
 		}
 	}
 };
-GEMVS(gemv_q4_0, Q4_0)
+GEMVS_4(gemv_q4_0, Q4_0)
 
 struct Tile4_0 {
 	static constexpr int UB = 8, PANEL = 144;
 	static constexpr float FACTOR = 0.0625f;
-	INLINE static const u8 *weights(const Job &j, int m, int u, int i, int &c, bool &there) { return nibbles_of(j, m, u, i, c, there, PANEL); }
-	INLINE static void fragments(u32 (*a)[4], u32 at, int m, int p, int lane) {
+	INLINE static const u8 *weights(const Job &j, int m, int i, int &c, int &block) { return nibbles_of(j, m, i, c, block, PANEL); }
+	INLINE static void fragments(u32 (*a)[4], u32 at, int p) {
 		u32 r[4];
-		nibble_matrices(r, at, m, p, lane);
+		load_matrices(r, other_chunk(at, 2 * p));
 #pragma unroll
 		for (int e = 0; e < 2; e++) {
 			a[e][0] = (r[2 * e] << 4) & 0xf0f0f0f0;
@@ -64,4 +64,5 @@ struct Tile4_0 {
 		}
 	}
 };
-GEMMS(gemm_q4_0, Blocks32<Tile4_0>)
+typedef Blocks32<Tile4_0> Blocks4_0;
+GEMMS(gemm_q4_0, Blocks4_0)

@@ -55,16 +55,16 @@ struct Q4_K {
 		}
 	}
 };
-GEMVS(gemv_q4_k, Q4_K)
+GEMVS_4(gemv_q4_k, Q4_K)
 
 // A panel has 148 bytes a block, of which 4 are of the super-blocks: 8 × 16 of nibbles,
 // 16 of scales and minima.
 struct Tile4_K {
 	static constexpr int PANEL = 148, SCALES = 128, SUPER = 32, HIGH_ROW = 0;
 	static constexpr bool MINIMA = true;
-	INLINE static void fragments(u32 (*a)[4], u32 at, u32, int m, int p, int lane) {
+	INLINE static void fragments(u32 (*a)[4], u32 at, u32, int p, int) {
 		u32 r[4];
-		nibble_matrices(r, at, m, p, lane);
+		load_matrices(r, other_chunk(at, 2 * p));
 #pragma unroll
 		for (int e = 0; e < 2; e++) {
 			a[e][0] = r[2 * e] & 0x0f0f0f0f;
@@ -103,4 +103,5 @@ struct Tile4_K {
 		}
 	}
 };
-GEMMS(gemm_q4_k, Blocks256<Tile4_K>)
+typedef Blocks256<Tile4_K> Blocks4_K;
+GEMMS(gemm_q4_k, Blocks4_K)

@@ -65,7 +65,7 @@ struct Q6_K {
 		}
 	}
 };
-GEMVS(gemv_q6_k, Q6_K)
+GEMVS_4(gemv_q6_k, Q6_K)
 
 // A panel has 210 bytes a block, of which 2 are of the super-blocks: 8 × 16 of nibbles,
 // 8 × 8 of high bits, 16 of scales. A sub-block is 16 values: half a block, and half of
@@ -74,13 +74,13 @@ struct Tile6_K {
 	static constexpr int PANEL = 210, SCALES = 192, SUPER = 16;
 	static constexpr int HIGH_ROW = 80; // of 64 bytes: rows lie in different banks
 	static constexpr bool MINIMA = false;
-	INLINE static void fragments(u32 (*a)[4], u32 at, u32 high, int m, int p, int lane) {
+	INLINE static void fragments(u32 (*a)[4], u32 at, u32 high, int p, int t) {
 		u32 r[4];
-		nibble_matrices(r, at, m, p, lane);
-		int shift = 6 - 2 * (lane & 3);
+		load_matrices(r, other_chunk(at, 2 * p));
+		int shift = 6 - 2 * t;
 #pragma unroll
 		for (int h = 0; h < 2; h++) {
-			u32x4 bits = shared16(high + (m + h * 8 + (lane >> 2)) * HIGH_ROW + p * 16);
+			u32x4 bits = shared16(high + h * 8 * HIGH_ROW + p * 16);
 #pragma unroll
 			for (int e = 0; e < 2; e++) {
 				u32 q = r[2 * e + h];
@@ -109,4 +109,5 @@ struct Tile6_K {
 		for (int i = 0; i < 2; i++) sum[i] = fma(part[i], mul(d, dx[i]), sum[i]);
 	}
 };
-GEMMS(gemm_q6_k, Blocks256<Tile6_K>)
+typedef Blocks256<Tile6_K> Blocks6_K;
+GEMMS(gemm_q6_k, Blocks6_K)

@@ -46,7 +46,7 @@ struct Q8_0 {
 		}
 	}
 };
-GEMVS(gemv_q8_0, Q8_0)
+GEMVS_8(gemv_q8_0, Q8_0)
 
 // Chunk 2b + h of a row of shared memory is half h of block b, as of the activations:
 // the matrices of a fragment are outputs 0–7 and 8–15 of the first half, then of the
@@ -54,15 +54,16 @@ GEMVS(gemv_q8_0, Q8_0)
 struct Tile8_0 {
 	static constexpr int UB = 4, PANEL = 272;
 	static constexpr float FACTOR = 1;
-	INLINE static const u8 *weights(const Job &j, int m, int u, int i, int &c, bool &there) {
-		int b = i % UB, h = i / UB, block = u * UB + b;
-		c = 2 * b + h;
-		there = block < j.nb;
-		return j.panel(m, PANEL) + ((i64)(m & 7) * 2 + h) * j.nb * 16 + (i64)block * 16;
+	INLINE static const u8 *weights(const Job &j, int m, int i, int &c, int &block) {
+		int h = i / UB;
+		block = i % UB;
+		c = 2 * block + h;
+		return j.panel(m >> 3, PANEL) + ((i64)(m & 7) * 2 + h) * j.nb * 16 + block * 16;
 	}
-	INLINE static void fragments(u32 (*a)[4], u32 at, int m, int p, int lane) {
+	INLINE static void fragments(u32 (*a)[4], u32 at, int p) {
 #pragma unroll
-		for (int e = 0; e < 2; e++) load_matrices(a[e], at + chunk_at<8>(m + (lane & 15), 2 * (2 * p + e) + (lane >> 4)));
+		for (int e = 0; e < 2; e++) load_matrices(a[e], other_chunk(at, 2 * (2 * p + e)));
 	}
 };
-GEMMS(gemm_q8_0, Blocks32<Tile8_0>)
+typedef Blocks32<Tile8_0> Blocks8_0;
+GEMMS(gemm_q8_0, Blocks8_0)
