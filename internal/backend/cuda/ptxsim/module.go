@@ -87,3 +87,7 @@ func (m *Module) Target() string { return m.target }
 
 // Version is the text's PTX version, for example "7.0".
 func (m *Module) Version() string { return m.version }
+
+// Instructions is how many the kernel has, those of the functions that it calls not
+// counted.
+func (k *Kernel) Instructions() int { return len(k.code) }
