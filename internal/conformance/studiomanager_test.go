@@ -163,4 +163,5 @@ func TestStudioManager(t *testing.T) {
 	studioTraffic(t, address, 1)
 	b.until("studio.source.events.length === 3 && studio.source.current().requests.ended === 3")
 	b.until(ended + " === 16 && studio.source.rollups.gaps.length > 0 && document.getElementById('throughput-note').textContent.includes('hatched')")
+	b.shoot("studio-manager-history")
 }

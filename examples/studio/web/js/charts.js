@@ -33,14 +33,14 @@ export class Charts {
     for (const [name, chart] of Object.entries(this.latency)) {
       const bounds = source.rollups.bounds?.[boundsOf[name]];
       const columns = shares.map(([, q]) => slots.map((s) => (s[name] === null ? null : orHole(quantile(q, bounds, s[name])))));
-      chart.set(slots.map((s) => s.at + s.step / 2), columns, window);
+      chart.set(slots.map(middle), columns, window);
       const all = slots.reduce((sum, s) => (s[name] === null ? sum : addCounts(sum, s[name])), null) ?? [];
       chart.total(shares.map(([, q]) => (bounds ? orHole(quantile(q, bounds, all)) : null)), all.reduce((a, b) => a + b, 0));
     }
-    this.prefix.set(slots.map((s) => s.at + s.step / 2), [slots.map((s) => (s.queries > 0 ? s.hits / s.queries : null))], window);
+    this.prefix.set(slots.map(middle), [slots.map((s) => (s.queries > 0 ? s.hits / s.queries : null))], window);
     const pages = source.current()?.kv;
     this.kv.most = pages?.pages_total || null;
-    setText($("kv-note"), pages ? `${count(pages.pages_total)} pages of ${pages.page_size} tokens, ${pages.dtype}${source.rangeName === "live" ? "" : "; the most used in each slot"}` : "");
+    setText($("kv-note"), pages ? `${count(pages.pages_total)} × ${pages.page_size} tokens, ${pages.dtype}${source.rangeName === "live" ? "" : "; peak of each slot"}` : "");
   }
 
   // Of the last minutes there are samples; further back, sums and maxima of slots.
@@ -52,18 +52,21 @@ export class Charts {
       this.kv.set(x, [column("used"), column("revivable"), column("free")], window);
       this.queue.set(x, [column("running"), column("waiting")], window);
     } else {
-      const x = slots.map((v) => v.at + v.step / 2), total = source.current()?.kv?.pages_total ?? null;
+      const x = slots.map(middle), total = source.current()?.kv?.pages_total ?? null;
       const level = (name) => slots.map((v) => (v.known ? v[name] : null));
       this.kv.set(x, [level("pagesMax"), slots.map(() => null), slots.map((v) => (total === null || !v.known ? null : Math.max(0, total - v.pagesMax)))], window);
       this.queue.set(x, [level("runningMax"), level("waitingMax")], window);
     }
     if (source.rangeName !== "live" || origin !== "") {
       const per = (name) => slots.map((v) => (v.seconds < 2 || !v.known ? null : v[name] / v.seconds));
-      this.throughput.set(slots.map((v) => v.at + v.step / 2), [per("generated"), per("prompt"), per("cached")], window);
+      this.throughput.set(slots.map(middle), [per("generated"), per("prompt"), per("cached")], window);
     }
   }
 }
 
 const boundsOf = { first: "time_to_first_token_seconds", perToken: "time_per_output_token_seconds", duration: "duration_seconds" };
+
+// middle is that of what there was of a slot: one in progress is on the chart at once.
+const middle = (slot) => slot.at + slot.seconds / 2;
 
 const orHole = (v) => (Number.isFinite(v) ? v : null);
