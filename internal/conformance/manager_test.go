@@ -17,17 +17,6 @@ import (
 	"time"
 )
 
-// managerProgram builds examples/manager, once.
-var managerProgram = sync.OnceValues(func() (string, error) {
-	bin := filepath.Join(programs, "manager")
-	build := exec.Command("go", "build", "-o", bin, "./examples/manager")
-	build.Dir = filepath.Join("..", "..")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return bin, nil
-})
 
 // machine is what managers of one test share: a history, a lock, a library.
 type machine struct {
@@ -65,8 +54,8 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// startManager starts examples/manager on a machine.
-func startManager(t *testing.T, m *machine, flags ...string) *managed {
+// runManager starts examples/manager on a machine.
+func runManager(t *testing.T, m *machine, flags ...string) *managed {
 	t.Helper()
 	bin, err := managerProgram()
 	if err != nil {
@@ -207,11 +196,11 @@ func TestManagerKilled(t *testing.T) {
 		return r.Run, r.Looked
 	}
 	for i := range 5 { // at whatever moment of its readings
-		man = startManager(t, m, "--runner", "http://"+addr)
+		man = runManager(t, m, "--runner", "http://"+addr)
 		time.Sleep(time.Duration(150+400*i) * time.Millisecond)
 		man.kill()
 	}
-	man = startManager(t, m, "--runner", "http://"+addr)
+	man = runManager(t, m, "--runner", "http://"+addr)
 	closed := (time.Now().Unix()/10 + 1) * 10 // the end of the slot in progress
 	until(t, "the slot was read after its end", func() bool { _, at := read(); return at >= closed*1000 })
 	first, _ := read()
@@ -222,11 +211,11 @@ func TestManagerKilled(t *testing.T) {
 	man.kill()
 
 	startRunner()
-	man = startManager(t, m, "--runner", "http://"+addr)
+	man = runManager(t, m, "--runner", "http://"+addr)
 	until(t, "the second run was read", func() bool { run, at := read(); return run != "" && run != first && at > 0 })
 	time.Sleep(time.Second)
 	man.kill()
-	man = startManager(t, m, "--runner", "http://"+addr)
+	man = runManager(t, m, "--runner", "http://"+addr)
 	stop()
 	wg.Wait()
 	quiet := time.Now().UnixMilli()
@@ -259,7 +248,7 @@ func TestManagerKilled(t *testing.T) {
 	}
 	// A reading again adds nothing.
 	man.kill()
-	man = startManager(t, m, "--runner", "http://"+addr)
+	man = runManager(t, m, "--runner", "http://"+addr)
 	until(t, "it was read again", func() bool { _, at := read(); return at > 0 })
 	if again := usage().total(); again != u.total() {
 		t.Errorf("%d requests after one more restart, %d before", again, u.total())
@@ -297,7 +286,7 @@ func TestManagerGPU(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	m.say(t, "devices 2\ngpu 0 temperature 67\ngpu 1 temperature 31\ngpu 1 return nvmlDeviceGetFanSpeed 3\ngpu 0 compute 4242 1048576\n")
-	man := startManager(t, m, "--dcgm-names", "--dcgm-addr", "127.0.0.1:0")
+	man := runManager(t, m, "--dcgm-names", "--dcgm-addr", "127.0.0.1:0")
 
 	type gpuAnswer struct {
 		Available bool
@@ -332,7 +321,7 @@ func TestManagerGPU(t *testing.T) {
 	}
 	checkOpenMetrics(t, "http://"+man.url+"/metrics")
 
-	second := startManager(t, newMachineLike(t, m))
+	second := runManager(t, newMachineLike(t, m))
 	until(t, "it says who reads", func() bool {
 		g := gpus(second)
 		return !g.Available && strings.Contains(g.Reason, "held by pid") && strings.Contains(second.log.String(), "held by pid")
