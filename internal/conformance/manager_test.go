@@ -17,7 +17,6 @@ import (
 	"time"
 )
 
-
 // machine is what managers of one test share: a history, a lock, a library.
 type machine struct {
 	data, library string
