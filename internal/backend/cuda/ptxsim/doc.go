@@ -12,6 +12,13 @@
 // though a card would let most of them pass. Warps, and lanes of a warp that took
 // different branches, run in an order that Options.Seed draws.
 //
+// The blocks of a launch run one after another, so that a seed gives one order and a
+// fault can be had again. A Module may serve machines in several goroutines.
+//
+// What is not found: a race between threads of one block on global memory; that a
+// block's .nc load came before its own write; and, where blocks touch different bytes
+// of one word, one order of two (see race.go). A .func must be inlined.
+//
 // What it does not know it refuses in Parse, by name and line: an instruction that
 // is accepted here does what the PTX manual (ISA 7.0) says, apart from the .approx
 // functions, whose error is below that of a card.
