@@ -14,6 +14,9 @@
 //	             behind every buffer, and what is left afterwards
 //	bench        what the card can do at most, and what share of it decoding and prompts reach
 //
+// With -only kernels it says what the driver makes of the backend's kernels: how long it
+// compiles, registers, and who keeps values of a thread in memory for want of them.
+//
 // It prints a table, with -json one object a line, and ends with status 1 if a check
 // failed. -golden DIR also holds the backend against other engines' logits. -simulate
 // runs everything on a driver made of an interpreter, with tiny sizes: it says nothing
@@ -47,12 +50,27 @@ type config struct {
 var sections = []struct {
 	name string
 	run  func(*checker) error
+	when runs
 }{
-	{"card", (*checker).describe},
-	{"fragments", (*checker).fragments},
-	{"conformance", (*checker).conformance},
-	{"memory", (*checker).memory},
-	{"bench", (*checker).bench},
+	{"card", (*checker).describe, always},
+	{"kernels", (*checker).compiled, asked},
+	{"fragments", (*checker).fragments, usually},
+	{"conformance", (*checker).conformance, usually},
+	{"memory", (*checker).memory, usually},
+	{"bench", (*checker).bench, usually},
+}
+
+// runs says when a section runs.
+type runs uint8
+
+const (
+	always  runs = iota
+	usually      // unless -only names others
+	asked        // if -only names it
+)
+
+func (c *config) wants(name string, when runs) bool {
+	return when == always || slices.Contains(c.only, name) || when == usually && len(c.only) == 0
 }
 
 func parse(args []string, errs io.Writer) (*config, error) {
@@ -64,7 +82,7 @@ func parse(args []string, errs io.Writer) (*config, error) {
 	f.StringVar(&c.golden, "golden", "", "`folder` of golden models to hold the backend against too")
 	f.IntVar(&c.ordinal, "device", 0, "number of the card")
 	f.DurationVar(&c.budget, "budget", 220*time.Second, "begin no further benchmark after this time")
-	only := f.String("only", "", "`sections` to run, with commas: fragments, conformance, memory, bench")
+	only := f.String("only", "", "`sections` to run, with commas: kernels, fragments, conformance, memory, bench")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -115,13 +133,15 @@ func run(args []string, out, errs io.Writer) int {
 		defer hung.Stop()
 	}
 	for _, s := range sections {
-		if len(c.only) > 0 && s.name != "card" && !slices.Contains(c.only, s.name) {
+		if !c.wants(s.name, s.when) {
 			continue
 		}
 		k.enter(s.name)
+		began := k.since()
 		if err := s.run(k); err != nil {
 			k.fail(s.name+" ended early", k.why(err))
 		}
+		k.measure("time of "+s.name, (k.since() - began).Seconds(), "s")
 	}
 	k.enter("end")
 	if err := k.close(); err != nil {

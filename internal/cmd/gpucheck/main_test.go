@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/paddock-go/paddock/internal/backend/cuda/ptx"
 	"github.com/paddock-go/paddock/internal/cmd/gpucheck/kernels"
 	"github.com/paddock-go/paddock/internal/golden"
 	"github.com/paddock-go/paddock/internal/race"
@@ -213,5 +214,28 @@ func TestGolden(t *testing.T) {
 		if err := k.close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestKernels: every module of the backend is compiled, and its kernels asked about.
+func TestKernels(t *testing.T) {
+	if race.Enabled {
+		return
+	}
+	var out, errs bytes.Buffer
+	if status := run([]string{"-simulate", "-only", "kernels"}, &out, &errs); status != 0 {
+		t.Errorf("the status is %d: %s", status, errs.String())
+	}
+	names, err := fs.Glob(ptx.Files, "*.ptx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if !strings.Contains(out.String(), " "+strings.TrimSuffix(name, ".ptx")+" ") {
+			t.Errorf("nothing is said of %s", name)
+		}
+	}
+	if strings.Contains(out.String(), "fragments") || !strings.Contains(out.String(), "registers") {
+		t.Errorf("printed:\n%s", out.String())
 	}
 }

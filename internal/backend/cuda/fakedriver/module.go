@@ -161,9 +161,8 @@ func (d *Driver) moduleGetFunction(fn *driver.Function, m driver.Module, name *b
 	return driver.Success
 }
 
-// registersOfThread is what the fake says of every kernel: the interpreter gives none
-// out, and a real compiler's number can't be told from the text.
-const registersOfThread = 64
+// mostRegisters is what a card can give a thread.
+const mostRegisters = 255
 
 func (d *Driver) funcGetAttribute(value *int32, attribute driver.FuncAttribute, fn driver.Function) driver.Result {
 	if r := d.enter(cuFuncGetAttribute); r != driver.Success {
@@ -182,7 +181,7 @@ func (d *Driver) funcGetAttribute(value *int32, attribute driver.FuncAttribute, 
 	case driver.FuncLocal:
 		*value = int32(f.kernel.LocalBytes)
 	case driver.FuncRegisters:
-		*value = registersOfThread
+		*value = int32(min(f.kernel.Live, mostRegisters)) // a compiler needs about as many
 	case driver.FuncMaxDynamic:
 		*value = int32(f.dynamic)
 	default:
