@@ -99,9 +99,10 @@ template <class F, class S> struct Stage {
 	static_assert(ST >= 2, "two stages must fit");
 };
 
-// Chunk c of row r, in rows of so many chunks; and from where chunk
-// c0 is, where c0 XOR c is, of which all bits but those of c0 are constant.
+// Where chunk c of row r lies, in rows of so many chunks.
 template <int CHUNKS> DEVICE int chunk_at(int r, int c) { return (r * CHUNKS + (c ^ (r & 7))) * 16; }
+// Where chunk c XOR c0 of a row lies, given where c0, which is 0 or 1, does: one
+// instruction for a constant c. Parts begin on 128 bytes.
 DEVICE u32 other_chunk(u32 at, int c) { return (at ^ ((c & 7) << 4)) + (c >> 3) * 128; }
 
 // The first of the chunks that a thread loads for each unit.
@@ -122,7 +123,7 @@ template <class F, class S> struct Loader {
 	int w_row, x_row;
 	i64 w_step, x_step;
 	typename F::template Sides<S> sides;
-	int u = 0;
+	int u = 0; // the next unit
 
 	INLINE Loader(const Job &j) : job(j), sides(j) {
 		int c;
@@ -153,8 +154,8 @@ template <class F, class S> struct Loader {
 	}
 };
 
-// Chunks of 16 bytes that panels of 8 rows have: CHUNKS for each unit and panel, which
-// are in order in shared memory. At most one round of the threads per 16 × THREADS bytes.
+// Chunks of 16 bytes that panels of 8 rows have beside their quants: CHUNKS for each unit
+// and panel, in this order in shared memory. They move along K as the loader's do.
 template <int PANELS, int CHUNKS, int THREADS> struct PanelLoads {
 	static constexpr int ROUNDS = (PANELS * CHUNKS + THREADS - 1) / THREADS, STEP = THREADS / CHUNKS;
 	static_assert(THREADS % CHUNKS == 0, "a thread has the same chunk in each round");
