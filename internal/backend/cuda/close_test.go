@@ -131,15 +131,52 @@ func TestEveryCallMayFail(t *testing.T) {
 	}
 }
 
-// small is a model for sessions whose kernels do not run, and modules with those that
-// it needs: their names and parameters, and nothing in them.
+// TestWorkMayFail: what fails only when the device gets there ends the step that waits
+// for it, and the runner.
+func TestWorkMayFail(t *testing.T) {
+	m, modules := small(t)
+	l := limits(backend.KVF16)
+	for _, call := range []string{"cuLaunchKernel", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async", "cuGraphLaunch"} {
+		for n := 1; n < 40; n++ {
+			s := &session{fake: fakedriver.New(fakedriver.Options{NoExecute: true}), modules: modules}
+			s.fake.Fail(fakedriver.Failure{Call: call, Nth: n, Code: driver.LaunchFailure, Late: true})
+			err := s.use(m, l)
+			if err != nil && s.runner != nil {
+				if again := s.runner.Run(batch(l, 0, 1), make([]float32, m.Prog.OutWidth())); again != err {
+					t.Errorf("%s %d fails late: Run says %v, and then %v", call, n, err, again)
+				}
+			}
+			var e *driver.Error
+			if err != nil && (!errors.As(err, &e) || e.Code != driver.LaunchFailure) {
+				t.Fatalf("%s %d fails late: %v", call, n, err)
+			}
+			closing := s.close()
+			if n == 1 && err == nil && closing == nil {
+				t.Errorf("%s %d fails late: nobody was told", call, n)
+			}
+			if live := s.fake.Live(); slices.ContainsFunc(live, func(s string) bool { return strings.Contains(s, "context") }) {
+				t.Errorf("%s %d fails late: not given back: %v", call, n, live)
+			}
+			if err == nil && closing == nil {
+				break // there are no more calls of it
+			}
+		}
+	}
+}
+
+// small is a model for sessions whose kernels do not run, and a module of all kernels:
+// their names and parameters, and nothing in them.
 func small(t *testing.T) (*backendtest.Random, fs.FS) {
 	d, _ := simulated(t, fakedriver.Options{NoExecute: true}, cuda.Options{Modules: fstest.MapFS{}})
 	stub := &strings.Builder{}
 	stub.WriteString(".version 7.0\n.target sm_80\n.address_size 64\n")
 	entry := regexp.MustCompile(`(?s)\.visible \.entry \w+\([^)]*\)`)
-	for _, name := range []string{"act", "embed", "linear_q8_0", "linear_f32", "norm", "quantize", "rope", "attend_f16", "attend_tiles_f16", "attend", "rows"} {
-		text, err := fs.ReadFile(ptx.Files, name+".ptx")
+	names, err := fs.Glob(ptx.Files, "*.ptx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(ptx.Files, name)
 		if err != nil {
 			t.Fatal(err)
 		}

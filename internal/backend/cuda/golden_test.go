@@ -17,31 +17,40 @@ import (
 // goldenFormats are the golden files of the formats that the device runs.
 var goldenFormats = []string{"F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_K_S", "Q4_K_M", "Q6_K"}
 
-// wholeGolden, set to anything in the environment, runs all golden models that the
-// device takes with all prompts and continuations: hours in the interpreter.
+// wholeGolden, set to anything in the environment, runs all prompts and continuations:
+// minutes in the interpreter.
 const wholeGolden = "PADDOCK_CUDA_GOLDEN"
 
 // TestGolden runs the golden models through the whole backend, kernels in the
-// interpreter: prompts of 1, 7 and 33 tokens and the first of their continuations, in
-// short mode prompts of 1 and 7 of one format of each family.
+// interpreter: prompts of 1, 7 and 33 tokens and the first of their continuations, of
+// all formats and architectures that the device takes, in short mode of all formats.
 func TestGolden(t *testing.T) {
 	d, _ := simulated(t, fakedriver.Options{Seed: 3}, cuda.Options{})
-	of := func(names ...string) (table []backendtest.Golden) {
-		for _, g := range backendtest.Quants {
-			if slices.Contains(names, filepath.Base(g.Path)) {
-				table = append(table, g)
-			}
+	var table []backendtest.Golden
+	for _, g := range backendtest.Quants {
+		if slices.Contains(goldenFormats, filepath.Base(g.Path)) {
+			table = append(table, g)
 		}
-		return table
 	}
-	switch {
-	case os.Getenv(wholeGolden) != "":
-		backendtest.RunGolden(t, d, append(of(goldenFormats...), supported(t, d)...))
-	case testing.Short():
-		backendtest.RunGoldenPart(t, d, of("F16", "Q8_0", "Q4_K_M"), 7, 0)
-	default:
-		backendtest.RunGoldenPart(t, d, of(goldenFormats...), 33, 1)
+	if testing.Short() {
+		backendtest.RunGoldenPart(t, d, table, 33, 1)
+		return
 	}
+	table = append(table, supported(t, d)...)
+	if os.Getenv(wholeGolden) != "" {
+		backendtest.RunGolden(t, d, table)
+		return
+	}
+	backendtest.RunGoldenPart(t, d, table, 33, 2)
+}
+
+// TestEmbeddings runs the golden models that embed.
+func TestEmbeddings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a minute in the interpreter; the ops of encoders are tested alone")
+	}
+	d, _ := simulated(t, fakedriver.Options{Seed: 6}, cuda.Options{})
+	backendtest.RunEmbeddings(t, d)
 }
 
 // supported are the golden models of architectures whose ops the device has.
