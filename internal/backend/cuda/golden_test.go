@@ -17,13 +17,13 @@ import (
 // goldenFormats are the golden files of the formats that the device runs.
 var goldenFormats = []string{"F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_K_S", "Q4_K_M", "Q6_K"}
 
-// wholeGolden, set to anything in the environment, runs all prompts and continuations:
-// minutes in the interpreter.
+// wholeGolden, set to anything in the environment, runs all golden models that the
+// device takes with all prompts and continuations: minutes in the interpreter.
 const wholeGolden = "PADDOCK_CUDA_GOLDEN"
 
 // TestGolden runs the golden models through the whole backend, kernels in the
-// interpreter: prompts of 1, 7 and 33 tokens and the first of their continuations, of
-// all formats and architectures that the device takes, in short mode of all formats.
+// interpreter: all formats, prompts of 1, 7 and 33 tokens and the first of their
+// continuations. TestArchitectures has the other models.
 func TestGolden(t *testing.T) {
 	d, _ := simulated(t, fakedriver.Options{Seed: 3}, cuda.Options{})
 	var table []backendtest.Golden
@@ -32,25 +32,11 @@ func TestGolden(t *testing.T) {
 			table = append(table, g)
 		}
 	}
-	if testing.Short() {
-		backendtest.RunGoldenPart(t, d, table, 33, 1)
-		return
-	}
-	table = append(table, supported(t, d)...)
 	if os.Getenv(wholeGolden) != "" {
-		backendtest.RunGolden(t, d, table)
+		backendtest.RunGolden(t, d, append(table, supported(t, d)...))
 		return
 	}
 	backendtest.RunGoldenPart(t, d, table, 33, 2)
-}
-
-// TestEmbeddings runs the golden models that embed.
-func TestEmbeddings(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a minute in the interpreter; the ops of encoders are tested alone")
-	}
-	d, _ := simulated(t, fakedriver.Options{Seed: 6}, cuda.Options{})
-	backendtest.RunEmbeddings(t, d)
 }
 
 // supported are the golden models of architectures whose ops the device has.
