@@ -10,8 +10,9 @@ import (
 
 // guard keeps pages of other sites from what this machine's browser may reach without a key:
 //
-//   - a name of another site that suddenly means 127.0.0.1 (DNS rebinding): without a key the Host must be an address, localhost, or this
-//     machine's own name, none of which a site can make its own;
+//   - a name of another site that suddenly means 127.0.0.1 (DNS rebinding): only a request whose Host is an address, localhost, or this
+//     machine's own name, none of which a site can make its own, counts as this machine's. Any other is one of the network, with a key or
+//     without;
 //   - a request that another site's page sends (Sec-Fetch-Site, Origin): refused for whatever changes something and for all of /api/, of
 //     which a stream makes the GPUs be read more often. A link to the page itself is fine.
 //
@@ -22,12 +23,14 @@ func guard(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		switch {
 		case req.URL.Path == "/healthz" || req.URL.Path == "/readyz":
-		case req.Header.Get("Authorization") == "" && !ownHost(req.Host, own):
-			refuse(w, http.StatusMisdirectedRequest, "invalid_host", "without a key this answers to an address, localhost or the machine's own name, not to other names")
-			return
 		case strings.HasPrefix(req.URL.Path, "/api/") && fromElsewhere(req), cross.Check(req) != nil:
 			refuse(w, http.StatusForbidden, "cross_origin", "this is not open to pages of other origins")
 			return
+		}
+		if !ownHost(req.Host, own) {
+			// The rule of access takes this header for a proxy's, and the request for one from elsewhere.
+			req = req.Clone(req.Context())
+			req.Header.Set("X-Forwarded-Host", "another name")
 		}
 		h.ServeHTTP(w, req)
 	})
