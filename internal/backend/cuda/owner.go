@@ -30,7 +30,8 @@ type owner struct {
 	writer stepWriter
 	out    []byte // pinned, of all rows of logits or picks
 
-	err error // the first of the device: what is in its memory is not known any more
+	err  error // the first of the device: what is in its memory is not known any more
+	told bool  // a Run has answered with it
 }
 
 // open reserves and clears all memory, and compiles the program.
@@ -108,18 +109,21 @@ func (o *owner) constants() error {
 
 // do carries out a job, unless one before it failed on the device.
 func (o *owner) do(j job) error {
-	if o.err != nil {
-		return o.err
+	if o.err == nil {
+		o.err = o.carryOut(j)
 	}
+	o.told = o.told || o.err != nil && j.copies == nil // who copies pages hears of it later
+	return o.err
+}
+
+func (o *owner) carryOut(j job) error {
 	switch {
 	case j.batch != nil:
-		o.err = o.run(j)
+		return o.run(j)
 	case j.copies != nil:
-		o.err = o.copyPages(j.copies)
-	default:
-		o.err = o.row(j.row, j.logits)
+		return o.copyPages(j.copies)
 	}
-	return o.err
+	return o.row(j.row, j.logits)
 }
 
 // copyPages copies whole pages, in the stream's order.
@@ -239,8 +243,11 @@ func (o *owner) close() error {
 	if o.stream != 0 {
 		note(d.CloseStream(o.stream))
 	}
-	if o.err != nil {
+	switch {
+	case o.told:
 		return nil
+	case o.err != nil:
+		return o.err
 	}
 	return errors.Join(errs...)
 }
