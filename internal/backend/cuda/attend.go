@@ -161,7 +161,7 @@ func (o *attend) manyRows(b bucket) launch {
 // values, and queries in two terms where registers do not hold them.
 func (o *attend) tileBytes() int {
 	row, rows := 2*(o.shape.tile+8), 2*o.shape.keys+1
-	if o.shape.tile > 128 {
+	if o.shape.tile > 64 {
 		rows = 2*o.shape.keys + 2*attendTile
 	}
 	return rows * row

@@ -43,31 +43,46 @@ MMA(BF16, "bf16")
 // shared_at is an address for the instructions that want one of shared memory.
 DEVICE u32 shared_at(const void *p) { return (u32)(u64)(const __attribute__((address_space(3))) void *)p; }
 
+// What lies in shared memory is addressed as a place of this thread's, in a register,
+// and a distance from it that is part of the instruction: unrolled loops over a tile
+// would keep tens of sums in registers.
+
 // Matrices are four 8×8 matrices of 16-bit values: lane i gives the address of row i mod 8 of
 // matrix i ÷ 8.
 struct Matrices {
 	u32 m[4];
 };
-DEVICE Matrices load_matrices(const void *row) {
-	Matrices r;
-	asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-		: "=r"(r.m[0]), "=r"(r.m[1]), "=r"(r.m[2]), "=r"(r.m[3]) : "r"(shared_at(row)) : "memory");
-	return r;
-}
-DEVICE Matrices load_transposed(const void *row) {
-	Matrices r;
-	asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-		: "=r"(r.m[0]), "=r"(r.m[1]), "=r"(r.m[2]), "=r"(r.m[3]) : "r"(shared_at(row)) : "memory");
-	return r;
-}
+#define LOAD_MATRICES(name, how) \
+	DEVICE Matrices name(u32 at, int apart) { \
+		Matrices r; \
+		asm volatile("ldmatrix.sync.aligned.m8n8.x4" how ".shared.b16 {%0, %1, %2, %3}, [%4+%5];" \
+			: "=r"(r.m[0]), "=r"(r.m[1]), "=r"(r.m[2]), "=r"(r.m[3]) : "r"(at), "i"(apart) : "memory"); \
+		return r; \
+	}
+LOAD_MATRICES(load_matrices, "")
+LOAD_MATRICES(load_transposed, ".trans")
 
-// copy_async copies 16 bytes to shared memory; they are there for this thread after
-// wait_async, for others after a barrier more.
-DEVICE void copy_async(void *to, const void *from) {
-	asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(shared_at(to)), "l"((const __attribute__((address_space(1))) void *)from) : "memory");
+DEVICE void store_shared(u32 at, int apart, u32 v) { asm volatile("st.shared.u32 [%0+%1], %2;" :: "r"(at), "i"(apart), "r"(v) : "memory"); }
+
+// copy_async copies 16 bytes to shared memory, or zeros; they are there for this thread
+// after wait_async, for others after a barrier more.
+DEVICE void copy_async(u32 to, int apart, const void *from, bool there) {
+	asm volatile("cp.async.cg.shared.global [%0+%1], [%2], 16, %3;" :: "r"(to), "i"(apart), "l"((const __attribute__((address_space(1))) void *)from), "r"(there ? 16 : 0) : "memory");
 }
 DEVICE void commit_async() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int N> DEVICE void wait_async() { asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory"); }
+
+// anew is v, of which the compiler knows nothing: what is computed from it is computed
+// there, rather than kept from before.
+DEVICE int anew(int v) {
+	asm volatile("" : "+r"(v));
+	return v;
+}
+
+// settle has v computed by here: put off, it would keep all that it is made of.
+DEVICE void settle(float &v) { asm volatile("" : "+f"(v)); }
+DEVICE void settle(int &v) { asm volatile("" : "+r"(v)); }
+DEVICE void settle(u32 &v) { asm volatile("" : "+r"(v)); }
 
 extern SHARED u8 attend_memory[];
 
@@ -76,9 +91,8 @@ template <class T, int D, int K> struct Tiles {
 	static constexpr int SLOTS = 64;
 	static constexpr int CHUNKS = D / 8;              // of 16 bytes, in a row of a tile
 	static constexpr int ROW = D + 8;                 // values from row to row: no two rows of a matrix meet in a bank
-	static constexpr bool HELD = D <= 128;            // queries stay in registers
+	static constexpr bool HELD = D <= 64;             // queries stay in registers
 	static constexpr int TURN = 128 / CHUNKS;         // rows that the block loads at once
-	static constexpr float LIFT = 15;                 // weights are × 2¹⁵: few are subnormal as F16
 	typedef typename T::word word;
 
 	// The block's shared memory; queries only where they are not held.
@@ -88,31 +102,61 @@ template <class T, int D, int K> struct Tiles {
 		word queries[HELD ? 1 : 2][HELD ? 1 : SLOTS][ROW];
 	};
 
-	// fetch starts to load a tile: the entries of keys start…start + K − 1, of dim values
-	// each, zeros where a key is not from…to and beyond dim.
-	DEVICE_MEMBER void fetch(word (&tile)[K][ROW], const void *part, i64 page_bytes, const Step *step, const Attention &a, int seq, int kv_head, int start, int from, int to, int dim, int step_of) {
-		const int *table = step->tables + (i64)seq * step->stride;
-		int chunk = 8 * (tid_x() % CHUNKS);
+	static constexpr int BYTES = 2 * ROW; // from row to row
+
+	// Places are this thread's in the block's memory.
+	struct Places {
+		u32 keys, values, queries; // what it tells ldmatrix first
+	};
+	DEVICE_MEMBER Places places(int lane, int warp) {
+		Memory &mem = *(Memory *)attend_memory;
+		return {shared_at(&mem.keys[lane % 8 + 8 * (lane / 16)][8 * (lane / 8 % 2)]),
+			shared_at(&mem.values[lane % 16][8 * (lane / 16)]),
+			shared_at(&mem.queries[0][HELD ? 0 : 16 * warp + lane % 16][8 * (lane / 16)])};
+	}
+
+	// Source is where a thread's part of the keys, or values, of a head lies.
+	struct Source {
+		const u8 *at;    // in page 0
+		i64 page;        // bytes from page to page
+		int token;       // bytes from token to token
+		bool wide;       // heads are so wide that they have this thread's chunk
+		u32 into;        // of shared memory
+	};
+	DEVICE_MEMBER Source source(const void *part, i64 page_bytes, int kv_head, int page_size, int dim, int step_of, u32 tile) {
+		int row = tid_x() / CHUNKS, chunk = tid_x() % CHUNKS;
+		const u8 *at = (const u8 *)part + (((i64)kv_head * page_size + row) * step_of + 8 * chunk) * sizeof(word);
+		asm volatile("" : "+l"(at)); // rather than what it is made of
+		return {at, page_bytes, step_of * (int)sizeof(word), 8 * chunk < dim, tile + row * BYTES + 16 * chunk};
+	}
+
+	// fetch starts to load a tile: the entries of keys start…start + K − 1, zeros where a
+	// key is not from…to and beyond dim.
+	DEVICE_MEMBER void fetch(const Source &s, const int *table, int page_size, int start, int from, int to) {
+		int index = (u32)start / (u32)page_size, place = (u32)start % (u32)page_size;
+		int pages[K / 16], places[K / 16]; // 16 keys lie in one page
 #pragma unroll
-		for (int near = 0; near < K; near += 16) { // 16 keys lie in one page
-			const word *rows = nullptr;
-			if (start + near <= to) {
-				int page = at(table, (u32)(start + near) / (u32)a.page_size), place = (u32)(start + near) % (u32)a.page_size;
-				rows = token_at<T>(part, page_bytes, page, kv_head, a.page_size, place, step_of) + chunk;
-			}
+		for (int n = 0; n < K / 16; n++) {
+			pages[n] = start + 16 * n <= to ? at(table, index) : 0, places[n] = place;
+			place += 16;
+			if (place == page_size) place = 0, index++;
+		}
+		int first = start + anew(tid_x()) / CHUNKS;
+		i64 token = anew(s.token);
 #pragma unroll
-			for (int i = 0; i < 16; i += TURN) {
-				int r = i + tid_x() / CHUNKS, key = start + near + r;
-				word *into = &tile[near + r][chunk];
-				if (key >= from && key <= to && chunk < dim) copy_async(into, rows + (i64)r * step_of);
-				else *(Words *)into = Words{};
+		for (int n = 0; n < K / 16; n++) {
+			const u8 *rows = s.at + pages[n] * s.page + places[n] * token;
+#pragma unroll
+			for (int i = 0; i < 16; i += TURN, rows += TURN * token) {
+				int key = first + 16 * n + i;
+				copy_async(s.into, (16 * n + i) * BYTES, rows, key >= from && key <= to && s.wide);
 			}
 		}
 		commit_async();
 	}
 
 	// slot_of is a slot's row; head is within the block's.
-	DEVICE_MEMBER bool slot_of(const Attention &a, int m, int heads, i64 row0, i64 begin, i64 end, i64 *row, int *head) {
+	DEVICE_MEMBER bool slot_of(const Attention &a, int m, int heads, int row0, int begin, int end, int *row, int *head) {
 		*row = row0 + m / a.row_heads, *head = m % a.row_heads;
 		return m / a.row_heads < SLOTS / a.row_heads && *head < heads && *row >= begin && *row < end;
 	}
@@ -122,23 +166,25 @@ template <class T, int D, int K> struct Tiles {
 	DEVICE_MEMBER void run(const Step *step, const Attention &a) {
 		Memory &mem = *(Memory *)attend_memory;
 		int per = SLOTS / a.row_heads;
-		i64 row0 = (i64)block_x() * per;
+		int row0 = block_x() * per;
 		if (row0 >= step->rows) return;
-		i64 rows = row0 + per < step->rows ? row0 + per : step->rows;
+		int rows = min_of(row0 + per, step->rows);
 		int group = a.heads / a.kv_heads, parts = (group + a.row_heads - 1) / a.row_heads;
 		int kv_head = block_y() / parts, part = block_y() % parts;
 		int head0 = kv_head * group + part * a.row_heads, heads = min_of(a.row_heads, group - part * a.row_heads);
 		int lane = tid_x() % 32, warp = tid_x() / 32;
-		int slot0 = 16 * warp + lane / 4; // and slot0 + 8: the slots of this lane's accumulators
+		Places at_lane = places(lane, warp);
+		Source keys = source(a.keys, a.key_page, kv_head, a.page_size, a.key_dim, a.key_dim, shared_at(mem.keys));
+		Source values = source(a.values, a.value_page, kv_head, a.page_size, a.value_dim, a.value_step, shared_at(mem.values));
 
 		for (int seq = at(step->seq, row0); seq <= at(step->seq, rows - 1); seq++) {
-			i64 begin = at(step->seq_start, seq), end = at(step->seq_start, seq + 1);
+			int begin = at(step->seq_start, seq), end = at(step->seq_start, seq + 1);
 			if (end - begin <= a.few) continue;
-			begin = begin > row0 ? begin : row0, end = end < rows ? end : rows;
+			begin = max_of(begin, row0), end = min_of(end, rows);
 
 			// What the block's rows of this sequence see, and what this lane's slots do.
 			int low = 0x7fffffff, high = -1;
-			for (i64 row = begin + lane; row < end; row += 32) {
+			for (int row = begin + lane; row < end; row += 32) {
 				Sight s = sight_of(step, a, row, seq);
 				low = min_of(low, s.first), high = max_of(high, s.last);
 			}
@@ -148,8 +194,9 @@ template <class T, int D, int K> struct Tiles {
 				high = max_of(high, __nvvm_shfl_sync_bfly_i32(0xffffffffu, high, m, 31));
 			}
 			Sight sight[2];
-			i64 row[2];
-			int head[2], mine = -1; // the last key that a slot of this warp sees
+			int slot0 = 16 * warp + lane / 4; // and slot0 + 8: the slots of this lane's accumulators
+			settle(slot0);
+			int row[2], head[2], mine = -1; // the last key that a slot of this warp sees
 			bool there[2];
 #pragma unroll
 			for (int h = 0; h < 2; h++) {
@@ -160,17 +207,21 @@ template <class T, int D, int K> struct Tiles {
 #pragma unroll
 			for (int m = 1; m < 32; m *= 2) mine = max_of(mine, __nvvm_shfl_sync_bfly_i32(0xffffffffu, mine, m, 31));
 
+			if (low > high) continue;
 			int start = low / K * K;
+			const int *table = step->tables + (i64)anew(seq) * step->stride;
 			barrier(); // the tiles of the sequence before are done with
-			fetch(mem.keys, a.keys, a.key_page, step, a, seq, kv_head, start, low, high, a.key_dim, a.key_dim);
+			fetch(keys, table, a.page_size, start, low, high);
 
 			// Queries in two terms, × 2^−lift so that the largest of a slot is about 2¹⁰.
 			u32 query[HELD ? D / 16 : 1][2][4];
 			float unit[2];
+			u32 query_in = shared_at(&mem.queries[0][HELD ? 0 : slot0][2 * (lane % 4)]);
 #pragma unroll
 			for (int h = 0; h < 2; h++) {
-				const float *q = a.q + (row[h] * a.heads + head0 + head[h]) * a.key_dim;
+				const float *q = a.q + (i64)anew(row[h] * a.heads + head0 + head[h]) * anew(a.key_dim);
 				float most = 0;
+				int d0 = anew(2 * (lane % 4));
 				for (int d = 2 * (lane % 4); d < a.key_dim; d += 8) {
 					if (there[h]) {
 						Pack<2> x = load<2>(q + d);
@@ -186,14 +237,15 @@ template <class T, int D, int K> struct Tiles {
 				for (int k = 0; k < D / 16; k++) {
 #pragma unroll
 					for (int half = 0; half < 2; half++) {
-						int d = 16 * k + 8 * half + 2 * (lane % 4);
+						int d = 16 * k + 8 * half + d0;
 						Pack<2> x = {{0, 0}};
 						if (there[h] && d < a.key_dim) x = load<2>(q + d);
 						Terms t = split<T>(x.v[0] * down, x.v[1] * down);
 						if constexpr (HELD) {
 							query[k][0][2 * half + h] = t.high, query[k][1][2 * half + h] = t.low;
 						} else {
-							*(u32 *)&mem.queries[0][slot0 + 8 * h][d] = t.high, *(u32 *)&mem.queries[1][slot0 + 8 * h][d] = t.low;
+							store_shared(query_in, 8 * h * BYTES + 32 * k + 16 * half, t.high);
+							store_shared(query_in, (SLOTS + 8 * h) * BYTES + 32 * k + 16 * half, t.low);
 						}
 					}
 				}
@@ -205,48 +257,47 @@ template <class T, int D, int K> struct Tiles {
 #pragma unroll
 				for (int i = 0; i < 4; i++) out[n][i] = 0;
 			}
-			for (; start <= high; start += K) {
+			while (true) { // each row sees a key at least
 				wait_async<0>();
 				barrier(); // the keys are there; all are done with the values before
-				fetch(mem.values, a.values, a.value_page, step, a, seq, kv_head, start, low, high, a.value_dim, a.value_step);
-				float score[K / 8][4];
-				if (start <= mine) scores(mem, a, query, score, lane, warp);
+				fetch(values, table, a.page_size, start, low, high);
+				float score[K / 8][4] = {}; // also where none is computed: else what there was lives on
+				if (start <= mine) scores(at_lane, a, query, score);
 				wait_async<0>();
 				barrier(); // the values are there; all are done with the keys
-				if (start + K <= high) fetch(mem.keys, a.keys, a.key_page, step, a, seq, kv_head, start + K, low, high, a.key_dim, a.key_dim);
+				if (start + K <= high) fetch(keys, table, a.page_size, start + K, low, high);
 				if (start <= mine) {
-					weigh(a, score, out, top, sum, unit, sight, start, lane);
-					weighted(mem, a, score, out, lane);
+					weigh(a, score, out, top, sum, unit, sight, start);
+					u32 p[K / 16][2][4];
+					operands(score, p);
+					weighted(at_lane, a, p, out);
 				}
+				if ((start += K) > high) break;
 			}
 			// Lanes of a row have parts of its sum.
 #pragma unroll
 			for (int h = 0; h < 2; h++) {
 				sum[h] += shuffle(sum[h], 1);
 				sum[h] += shuffle(sum[h], 2);
-				if (!there[h]) continue;
-				float *to = a.out + (row[h] * a.heads + head0 + head[h]) * a.value_dim;
-				State state = {top[h], sum[h] * 0x1p-15f};
+				if (!slot_of(a, anew(tid_x()) / 32 * 16 + lane / 4 + 8 * h, heads, row0, begin, end, &row[h], &head[h])) continue;
+				int d0 = anew(2 * (lane % 4));
+				float *to = a.out + (i64)anew(row[h] * a.heads + head0 + head[h]) * anew(a.value_dim);
+				State state = {top[h], sum[h]};
 				float factor = finish(state, 0x1p-15f, a.sinks, head0 + head[h]);
 #pragma unroll
 				for (int n = 0; n < D / 8; n++) {
-					int d = 8 * n + 2 * (lane % 4);
+					int d = 8 * n + d0;
 					if (d < a.value_dim) store<2>(to + d, {{out[n][2 * h] * factor, out[n][2 * h + 1] * factor}});
 				}
 			}
 		}
 	}
 
-	// scores are q · key of the tile: score[n] of keys 8n… in the accumulators' layout.
-	DEVICE_MEMBER void scores(const Memory &mem, const Attention &a, const u32 (&query)[HELD ? D / 16 : 1][2][4], float (&score)[K / 8][4], int lane, int warp) {
-#pragma unroll
-		for (int n = 0; n < K / 8; n++) {
-#pragma unroll
-			for (int i = 0; i < 4; i++) score[n][i] = 0;
-		}
+	// scores adds q · key of the tile: score[n] of keys 8n… in the accumulators' layout.
+	DEVICE_MEMBER void scores(const Places &at, const Attention &a, const u32 (&query)[HELD ? D / 16 : 1][2][4], float (&score)[K / 8][4]) {
 #pragma unroll
 		for (int k = 0; k < D / 16; k++) {
-			if (16 * k >= a.key_dim) continue; // the same for all
+			if (16 * k >= anew(a.key_dim)) continue; // the same for all
 			u32 q[2][4];
 #pragma unroll
 			for (int t = 0; t < 2; t++) {
@@ -254,14 +305,14 @@ template <class T, int D, int K> struct Tiles {
 #pragma unroll
 					for (int i = 0; i < 4; i++) q[t][i] = query[k][t][i];
 				} else {
-					Matrices m = load_matrices(&mem.queries[t][16 * warp + lane % 16][16 * k + 8 * (lane / 16)]);
+					Matrices m = load_matrices(at.queries, t * SLOTS * BYTES + 32 * k);
 #pragma unroll
 					for (int i = 0; i < 4; i++) q[t][i] = m.m[i];
 				}
 			}
 #pragma unroll
 			for (int n = 0; n < K / 8; n += 2) { // 16 keys: two matrices beside, two below
-				Matrices m = load_matrices(&mem.keys[8 * n + lane % 8 + 8 * (lane / 16)][16 * k + 8 * (lane / 8 % 2)]);
+				Matrices m = load_matrices(at.keys, 8 * n * BYTES + 32 * k);
 #pragma unroll
 				for (int t = 1; t >= 0; t--) { // the small terms first
 					mma(T{}, score[n], q[t], m.m[0], m.m[1]);
@@ -271,9 +322,23 @@ template <class T, int D, int K> struct Tiles {
 		}
 	}
 
-	// weigh turns scores into weights × 2^LIFT relative to the maximum so far, and brings
-	// what there is to the new maximum.
-	DEVICE_MEMBER void weigh(const Attention &a, float (&score)[K / 8][4], float (&out)[D / 8][4], float (&top)[2], float (&sum)[2], const float (&unit)[2], const Sight (&sight)[2], int start, int lane) {
+	// weigh turns scores into weights relative to the maximum so far, and brings what
+	// there is to the new maximum.
+	DEVICE_MEMBER void weigh(const Attention &a, float (&score)[K / 8][4], float (&out)[D / 8][4], float (&top)[2], float (&sum)[2], const float (&unit)[2], const Sight (&sight)[2], int start) {
+#pragma unroll
+		for (int n = 0; n < K / 8; n++) {
+#pragma unroll
+			for (int i = 0; i < 4; i++) score[n][i] *= unit[i / 2];
+		}
+		if (float cap = a.cap; cap != 0) {
+			settle(cap);
+#pragma unroll
+			for (int n = 0; n < K / 8; n++) {
+#pragma unroll
+				for (int i = 0; i < 4; i++) score[n][i] = cap - 2 * cap / (1 + fast_exp(score[n][i] * (2 / cap)));
+			}
+		}
+		int first = start + 2 * (anew(tid_x()) % 4); // key of this lane
 #pragma unroll
 		for (int h = 0; h < 2; h++) {
 			float best = top[h];
@@ -281,10 +346,8 @@ template <class T, int D, int K> struct Tiles {
 			for (int n = 0; n < K / 8; n++) {
 #pragma unroll
 				for (int i = 2 * h; i < 2 * h + 2; i++) {
-					int key = start + 8 * n + 2 * (lane % 4) + i % 2;
-					float x = score[n][i] * unit[h];
-					if (a.cap != 0) x = a.cap - 2 * a.cap / (1 + fast_exp(x * (2 / a.cap)));
-					score[n][i] = key >= sight[h].first && key <= sight[h].last ? x : -INFINITE;
+					int key = first + 8 * n + i % 2;
+					score[n][i] = key >= sight[h].first && key <= sight[h].last ? score[n][i] : -INFINITE;
 					best = __builtin_fmaxf(best, score[n][i]);
 				}
 			}
@@ -298,32 +361,41 @@ template <class T, int D, int K> struct Tiles {
 			for (int n = 0; n < K / 8; n++) {
 #pragma unroll
 				for (int i = 2 * h; i < 2 * h + 2; i++) {
-					score[n][i] = fast_exp(score[n][i] - base) * 0x1p15f;
+					score[n][i] = fast_exp(score[n][i] - base);
 					sum[h] += score[n][i];
 				}
+			}
+			settle(sum[h]);
+		}
+	}
+
+	// operands are the weights in two terms: the accumulators of two tiles of 8 keys are a
+	// 16×16 operand. They are × 2¹⁵: few are subnormal as F16.
+	DEVICE_MEMBER void operands(const float (&score)[K / 8][4], u32 (&p)[K / 16][2][4]) {
+#pragma unroll
+		for (int k = 0; k < K / 16; k++) {
+#pragma unroll
+			for (int i = 0; i < 4; i++) {
+				const float(&s)[4] = score[2 * k + i / 2];
+				Terms t = split<T>(s[i % 2 * 2] * 0x1p15f, s[i % 2 * 2 + 1] * 0x1p15f);
+				p[k][0][i] = t.high, p[k][1][i] = t.low;
+				settle(p[k][0][i]), settle(p[k][1][i]);
 			}
 		}
 	}
 
 	// weighted is out += weights · values of the tile.
-	DEVICE_MEMBER void weighted(const Memory &mem, const Attention &a, const float (&score)[K / 8][4], float (&out)[D / 8][4], int lane) {
+	DEVICE_MEMBER void weighted(const Places &at, const Attention &a, const u32 (&p)[K / 16][2][4], float (&out)[D / 8][4]) {
 #pragma unroll
 		for (int k = 0; k < K / 16; k++) {
-			u32 p[2][4]; // the accumulators of two tiles of 8 keys are a 16×16 operand
-#pragma unroll
-			for (int i = 0; i < 4; i++) {
-				const float(&s)[4] = score[2 * k + i / 2];
-				Terms t = split<T>(s[i % 2 * 2], s[i % 2 * 2 + 1]);
-				p[0][i] = t.high, p[1][i] = t.low;
-			}
 #pragma unroll
 			for (int n = 0; n < D / 8; n += 2) {
-				if (8 * n >= a.value_dim) continue; // the same for all
-				Matrices m = load_transposed(&mem.values[16 * k + lane % 16][8 * n + 8 * (lane / 16)]);
+				if (8 * n >= anew(a.value_dim)) continue; // the same for all
+				Matrices m = load_transposed(at.values, 16 * k * BYTES + 16 * n);
 #pragma unroll
 				for (int t = 1; t >= 0; t--) {
-					mma(T{}, out[n], p[t], m.m[0], m.m[1]);
-					mma(T{}, out[n + 1], p[t], m.m[2], m.m[3]);
+					mma(T{}, out[n], p[k][t], m.m[0], m.m[1]);
+					mma(T{}, out[n + 1], p[k][t], m.m[2], m.m[3]);
 				}
 			}
 		}
