@@ -55,5 +55,13 @@ func (e *Engine) placeOn(d Device, o Options, p *prog.Program, src backend.Sourc
 	if err != nil {
 		return nil, err
 	}
-	return &placed{device: d, plan: plan, room: r}, r.limits.Check(p)
+	if err := r.limits.Check(p); err != nil {
+		return nil, err
+	}
+	if c, ok := plan.(backend.LimitChecker); ok {
+		if err := c.CheckLimits(r.limits); err != nil {
+			return nil, err
+		}
+	}
+	return &placed{device: d, plan: plan, room: r}, nil
 }

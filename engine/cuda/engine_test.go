@@ -158,3 +158,18 @@ func TestTooSmallACard(t *testing.T) {
 		t.Errorf("%d allocations", n)
 	}
 }
+
+// TestKVTypeThatLacks: so is a type of the cache for which there are no kernels.
+func TestKVTypeThatLacks(t *testing.T) {
+	gpu, fake := simulated(t, fakedriver.Options{})
+	o := options(gpu)
+	o.KVType = engine.KVQ8_0
+	_, err := engine.OpenFS(file(t), "m.gguf", o)
+	var lacks *UnsupportedError
+	if !errors.As(err, &lacks) || !strings.Contains(err.Error(), "q8_0") {
+		t.Errorf("%v", err)
+	}
+	if n := fake.Calls()["cuMemAlloc_v2"]; n != 0 {
+		t.Errorf("%d allocations", n)
+	}
+}

@@ -97,6 +97,13 @@ type Plan interface {
 	LoadBytes() int64
 }
 
+// LimitChecker is a Plan whose program can't have a runner of all limits.
+type LimitChecker interface {
+	// CheckLimits reports the first thing of l that the device does not run. Safe for
+	// concurrent use.
+	CheckLimits(l Limits) error
+}
+
 // Model is a loaded program: its weights, shared by any number of runners.
 type Model interface {
 	Sizes

@@ -16,7 +16,7 @@ func (r *rig) kvName(o prog.Op, layer int) (string, error) {
 	name, ok := kvNames[t]
 	if !ok {
 		return "", &UnsupportedError{What: "KV cache of type", Which: fmt.Sprint(r.limits.KVType),
-			Remedy: "use f16, bf16 or f32 (--kv-type f16), or run the model on the CPU (--device cpu)"}
+			Remedy: "use f16, bf16 or f32 (--kv-cache-dtype f16), or run the model on the CPU (--device cpu)"}
 	}
 	return name, nil
 }

@@ -63,6 +63,13 @@ func (p *plan) measure(l backend.Limits) (*rig, error) {
 	return r, err
 }
 
+// CheckLimits implements backend.LimitChecker: of the types of the KV cache some are
+// not there.
+func (p *plan) CheckLimits(l backend.Limits) error {
+	_, err := p.measure(l)
+	return err
+}
+
 // WeightBytes implements backend.Sizes.
 func (p *plan) WeightBytes() int64 { return backend.Sum(p.sizes...) }
 
