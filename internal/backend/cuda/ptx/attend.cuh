@@ -96,18 +96,41 @@ DEVICE float finish(State s, float acc, const float *sinks, int head) {
 	return acc * (1 / s.sum);
 }
 
+// shared_at is an address for the instructions that want one of shared memory.
+DEVICE u32 shared_at(const void *p) { return (u32)(u64)(const __attribute__((address_space(3))) void *)p; }
+
+// anew is v, of which the compiler knows nothing: what is computed from it is computed
+// there, rather than kept from before.
+DEVICE int anew(int v) {
+	asm volatile("" : "+r"(v));
+	return v;
+}
+
+// shared4 reads four floats of shared memory, each time anew.
+DEVICE Pack<4> shared4(u32 at, int apart) {
+	Pack<4> x;
+	asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4+%5];" : "=f"(x.v[0]), "=f"(x.v[1]), "=f"(x.v[2]), "=f"(x.v[3]) : "r"(at), "i"(apart) : "memory");
+	return x;
+}
+
 // Body is a kernel for a type of cache, L lanes a key, N turns of eight values a lane,
 // and G slots.
 template <class T, int L, int N, int G> struct Body {
 	static constexpr int KEYS = 32 / L;                        // keys of a turn
-	static constexpr int TURNS = KEYS >= 16 ? 1 : KEYS == 8 ? 2 : 4; // of a chunk
+	static constexpr int LOADS = sizeof(typename T::Eight) / 16 * N; // of a lane, for a key
+	static constexpr int TURNS = KEYS >= 16 ? 1 : LOADS > 1 || KEYS == 8 ? 2 : 4; // of a chunk
 	static constexpr int CHUNK = KEYS * TURNS;                 // keys: at most 16, so within a page
 	static constexpr int WIDTH = 8 * L * N;                    // values of a head, at most
+	static constexpr bool HELD = G * N <= 4;                   // queries stay in registers
+	static constexpr int TOGETHER = HELD || TURNS == 1 ? 1 : 2; // turns that share what is read of a query
 	typedef typename T::word word;
 	typedef typename T::Eight Eight;
 
-	// Shared memory of a block.
+	// Shared memory of a block. Of a lane's eight values the first four of all lanes lie
+	// together, and then the others, 16 bytes to a lane: lanes beside each other are in
+	// banks beside each other.
 	struct Shared {
+		float q[HELD ? 1 : G][HELD ? 4 : WIDTH];
 		float acc[4][G][WIDTH];
 		State state[4][G];
 		float all[G][WIDTH];  // many: joined over the spans before
@@ -115,7 +138,10 @@ template <class T, int L, int N, int G> struct Body {
 		Sight sight[G];       // many: of each slot; first > last: none
 	};
 
-	// load reads this lane's part of a key or a value of dim values, zeros beyond.
+	// place is where value d of a head is.
+	DEVICE_MEMBER int place(int d) { return (d / 4 % 2 * L * N + d / 8) * 4 + d % 4; }
+
+	// load8 reads this lane's part of a key or a value of dim values, zeros beyond.
 	DEVICE_MEMBER void load8(Eight e[N], const word *p, int dim, bool seen) {
 #pragma unroll
 		for (int c = 0; c < N; c++) {
@@ -128,8 +154,9 @@ template <class T, int L, int N, int G> struct Body {
 	// span attends to the keys from…to of one span that begins at start, and leaves
 	// what each warp has in shared memory. MANY: slots see different keys.
 	template <bool MANY>
-	DEVICE_MEMBER void span(const Step *step, const Attention &a, Shared &s, const float (&q)[G][N][8], int seq, int kv_head, int start, int from, int to) {
+	DEVICE_MEMBER void span(const Step *step, const Attention &a, Shared &s, const float (&q)[HELD ? G : 1][N][8], int seq, int kv_head, int start, int from, int to) {
 		int lane = tid_x() % 32, warp = tid_x() / 32;
+		u32 queries = shared_at(&s.q[0][HELD ? 0 : 4 * (lane % L)]);
 		float top[G], sum[G], acc[G][N][8];
 #pragma unroll
 		for (int g = 0; g < G; g++) {
@@ -157,20 +184,32 @@ template <class T, int L, int N, int G> struct Body {
 				int key = base + u * KEYS + lane / L;
 				load8(values[u], v + (i64)u * KEYS * a.value_step, a.value_dim, key >= from && key <= to);
 			}
-			float score[TURNS][G];
+			float score[TURNS][G] = {};
 #pragma unroll
-			for (int u = 0; u < TURNS; u++) {
-#pragma unroll
-				for (int g = 0; g < G; g++) score[u][g] = 0;
+			for (int from = 0; from < TURNS; from += TOGETHER) {
 #pragma unroll
 				for (int c = 0; c < N; c++) {
+					float x[TOGETHER][8];
 #pragma unroll
-					for (int i = 0; i < 8; i++) {
-						float x = T::get(keys[u][c], i);
+					for (int u = 0; u < TOGETHER; u++) {
 #pragma unroll
-						for (int g = 0; g < G; g++) score[u][g] = fma(q[g][c][i], x, score[u][g]);
+						for (int i = 0; i < 8; i++) x[u][i] = T::get(keys[from + u][c], i);
+					}
+#pragma unroll
+					for (int g = 0; g < G; g++) {
+						Pack<4> part[2];
+						if constexpr (!HELD) part[0] = shared4(queries, (g * WIDTH + 4 * L * c) * 4), part[1] = shared4(queries, (g * WIDTH + 4 * L * (N + c)) * 4);
+#pragma unroll
+						for (int i = 0; i < 8; i++) {
+							float y = HELD ? q[HELD ? g : 0][c][i] : part[i / 4].v[i % 4];
+#pragma unroll
+							for (int u = 0; u < TOGETHER; u++) score[from + u][g] = fma(y, x[u][i], score[from + u][g]);
+						}
 					}
 				}
+			}
+#pragma unroll
+			for (int u = 0; u < TURNS; u++) {
 #pragma unroll
 				for (int g = 0; g < G; g++) {
 #pragma unroll
@@ -228,11 +267,15 @@ template <class T, int L, int N, int G> struct Body {
 #pragma unroll
 			for (int c = 0; c < N; c++) {
 #pragma unroll
-				for (int i = 0; i < 8; i++) {
-					float v = acc[g][c][i] * f;
+				for (int half = 0; half < 2; half++) {
+					Pack<4> x;
 #pragma unroll
-					for (int m = L; m < 32; m *= 2) v += shuffle(v, m);
-					if (lane < L) s.acc[warp][g][8 * (c * L + lane) + i] = v;
+					for (int i = 0; i < 4; i++) {
+						x.v[i] = acc[g][c][4 * half + i] * f;
+#pragma unroll
+						for (int m = L; m < 32; m *= 2) x.v[i] += shuffle(x.v[i], m);
+					}
+					if (lane < L) store<4>(&s.acc[warp][g][place(8 * (c * L + lane) + 4 * half)], x);
 				}
 			}
 			if (lane == 0) s.state[warp][g] = {best, all};
@@ -246,27 +289,41 @@ template <class T, int L, int N, int G> struct Body {
 		for (int w = 0; w < 4; w++) {
 			float f = weight(s.state[w][g].top, top);
 			sum = fma(s.state[w][g].sum, f, sum);
-			acc = fma(s.acc[w][g][d], f, acc);
+			acc = fma(s.acc[w][g][place(d)], f, acc);
 		}
 		*state = {top, sum};
 		return acc;
 	}
 
-	// load_q reads this lane's part of each slot's query.
-	DEVICE_MEMBER void load_q(float (&q)[G][N][8], const Attention &a, i64 row0, i64 rows, int head0, int heads) {
+	// four reads values d… of slot g's query.
+	DEVICE_MEMBER Pack<4> four(const Attention &a, int g, int d, i64 row0, i64 rows, int head0, int heads) {
+		i64 row = row0 + g / a.row_heads;
+		int head = g % a.row_heads;
+		if (row >= rows || head >= heads || d >= a.key_dim) return {};
+		return load<4>(a.q + (row * a.heads + head0 + head) * a.key_dim + d);
+	}
+
+	// load_q reads this lane's part of each slot's query, or all of it to shared memory,
+	// where it is after a barrier.
+	DEVICE_MEMBER void load_q(float (&q)[HELD ? G : 1][N][8], Shared &s, const Attention &a, i64 row0, i64 rows, int head0, int heads) {
+		if constexpr (!HELD) {
+#pragma unroll 1
+			for (int i = tid_x(); i < G * WIDTH / 4; i += 128) {
+				int g = i / (WIDTH / 4), d = 4 * (i % (WIDTH / 4));
+				store<4>(&s.q[g][place(d)], four(a, g, d, row0, rows, head0, heads));
+			}
+			return;
+		}
 #pragma unroll
-		for (int g = 0; g < G; g++) {
-			i64 row = row0 + g / a.row_heads;
-			int head = g % a.row_heads;
-			bool there = row < rows && head < heads;
-			const float *p = a.q + (row * a.heads + head0 + head) * a.key_dim;
+		for (int g = 0; g < (HELD ? G : 0); g++) {
 #pragma unroll
 			for (int c = 0; c < N; c++) {
-				int d = 8 * (c * L + tid_x() % L);
-				Pack<4> x = {}, y = {};
-				if (there && d < a.key_dim) x = load<4>(p + d), y = load<4>(p + d + 4);
 #pragma unroll
-				for (int i = 0; i < 4; i++) q[g][c][i] = x.v[i], q[g][c][i + 4] = y.v[i];
+				for (int half = 0; half < 2; half++) {
+					Pack<4> x = four(a, g, 8 * (c * L + tid_x() % L) + 4 * half, row0, rows, head0, heads);
+#pragma unroll
+					for (int i = 0; i < 4; i++) q[g][c][4 * half + i] = x.v[i];
+				}
 			}
 		}
 	}
@@ -286,8 +343,9 @@ template <class T, int L, int N, int G> struct Body {
 		int kv_head = block_y() / parts, part = block_y() % parts;
 		int head0 = kv_head * group + part * a.row_heads, heads = min_of(a.row_heads, group - part * a.row_heads);
 
-		float q[G][N][8];
-		load_q(q, a, row, row + 1, head0, heads);
+		float q[HELD ? G : 1][N][8];
+		load_q(q, s, a, row, row + 1, head0, heads);
+		if (!HELD) barrier();
 		int start = (first + block_z()) * span_keys;
 		span<false>(step, a, s, q, seq, kv_head, start, max_of(start, sight.first), min_of(start + span_keys - 1, sight.last));
 		barrier();
@@ -316,8 +374,8 @@ template <class T, int L, int N, int G> struct Body {
 		int group = a.heads / a.kv_heads, parts = (group + a.row_heads - 1) / a.row_heads;
 		int kv_head = block_y() / parts, part = block_y() % parts;
 		int head0 = kv_head * group + part * a.row_heads, heads = min_of(a.row_heads, group - part * a.row_heads);
-		float q[G][N][8];
-		load_q(q, a, row0, rows, head0, heads);
+		float q[HELD ? G : 1][N][8];
+		load_q(q, s, a, row0, rows, head0, heads);
 		for (int seq = at(step->seq, row0); seq <= at(step->seq, rows - 1); seq++) {
 			int begin = at(step->seq_start, seq), end = at(step->seq_start, seq + 1);
 			if (end - begin <= a.few) continue;

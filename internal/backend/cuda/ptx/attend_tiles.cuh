@@ -40,9 +40,6 @@ template <class T> DEVICE Terms split(float x, float y) {
 MMA(F16, "f16")
 MMA(BF16, "bf16")
 
-// shared_at is an address for the instructions that want one of shared memory.
-DEVICE u32 shared_at(const void *p) { return (u32)(u64)(const __attribute__((address_space(3))) void *)p; }
-
 // What lies in shared memory is addressed as a place of this thread's, in a register,
 // and a distance from it that is part of the instruction: unrolled loops over a tile
 // would keep tens of sums in registers.
@@ -71,13 +68,6 @@ DEVICE void copy_async(u32 to, int apart, const void *from, bool there) {
 }
 DEVICE void commit_async() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int N> DEVICE void wait_async() { asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory"); }
-
-// anew is v, of which the compiler knows nothing: what is computed from it is computed
-// there, rather than kept from before.
-DEVICE int anew(int v) {
-	asm volatile("" : "+r"(v));
-	return v;
-}
 
 // settle has v computed by here: put off, it would keep all that it is made of.
 DEVICE void settle(float &v) { asm volatile("" : "+f"(v)); }
