@@ -30,7 +30,7 @@ declared shared memory. Not measured: no card was at hand.
 
 // mostLive bounds the registers that hold something at once in the order of the PTX. A
 // thread has 255; the card's compiler puts instructions into an order that holds fewer.
-const mostLive = 480
+const mostLive = 224
 
 // TestKernelTable holds ptx/KERNELS.md against the committed PTX, and the kernels to what
 // a thread and a block may have.

@@ -106,6 +106,16 @@ DEVICE int anew(int v) {
 	return v;
 }
 
+// settle has v computed by here: put off, it would keep all that it is made of.
+DEVICE void settle(float &v) { asm volatile("" : "+f"(v)); }
+DEVICE void settle(u32 &v) { asm volatile("" : "+r"(v)); }
+
+// global16 reads 16 bytes, where it stands and by one instruction: values are loaded
+// before keys are used.
+DEVICE void global16(u32 *w, const u8 *p, int apart) {
+	asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4+%5];" : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"((const __attribute__((address_space(1))) u8 *)p), "i"(apart));
+}
+
 // shared4 reads four floats of shared memory, each time anew.
 DEVICE Pack<4> shared4(u32 at, int apart) {
 	Pack<4> x;
@@ -118,7 +128,7 @@ DEVICE Pack<4> shared4(u32 at, int apart) {
 template <class T, int L, int N, int G> struct Body {
 	static constexpr int KEYS = 32 / L;                        // keys of a turn
 	static constexpr int LOADS = sizeof(typename T::Eight) / 16 * N; // of a lane, for a key
-	static constexpr int TURNS = KEYS >= 16 ? 1 : LOADS > 1 || KEYS == 8 ? 2 : 4; // of a chunk
+	static constexpr int TURNS = KEYS >= 16 || LOADS >= 6 ? 1 : LOADS > 1 || KEYS == 8 ? 2 : 4; // of a chunk
 	static constexpr int CHUNK = KEYS * TURNS;                 // keys: at most 16, so within a page
 	static constexpr int WIDTH = 8 * L * N;                    // values of a head, at most
 	static constexpr bool HELD = G * N <= 4;                   // queries stay in registers
@@ -142,13 +152,22 @@ template <class T, int L, int N, int G> struct Body {
 	DEVICE_MEMBER int place(int d) { return (d / 4 % 2 * L * N + d / 8) * 4 + d % 4; }
 
 	// load8 reads this lane's part of a key or a value of dim values, zeros beyond.
-	DEVICE_MEMBER void load8(Eight e[N], const word *p, int dim, bool seen) {
+	DEVICE_MEMBER void load8(Eight e[N], const u8 *p, int dim, bool seen) {
 #pragma unroll
 		for (int c = 0; c < N; c++) {
-			int d = 8 * (c * L + tid_x() % L);
 			e[c] = Eight{};
-			if (seen && d < dim) e[c] = *(const Eight *)(p + d);
+			if (seen && 8 * (c * L + tid_x() % L) < dim) {
+#pragma unroll
+				for (int i = 0; i < (int)sizeof(Eight) / 16; i++) global16((u32 *)&e[c] + 4 * i, p, c * L * sizeof(Eight) + 16 * i);
+			}
 		}
+	}
+
+	// first is where this lane's part of the first key, or value, of a turn lies in page 0.
+	DEVICE_MEMBER const u8 *first(const void *part, int kv_head, int page_size, int step_of) {
+		const u8 *p = (const u8 *)(token_at<T>(part, 0, 0, kv_head, page_size, tid_x() % 32 / L, step_of) + 8 * (tid_x() % L));
+		asm volatile("" : "+l"(p)); // rather than what it is made of
+		return p;
 	}
 
 	// span attends to the keys from…to of one span that begins at start, and leaves
@@ -168,21 +187,23 @@ template <class T, int L, int N, int G> struct Body {
 			}
 		}
 		const int *table = step->tables + (i64)seq * step->stride;
+		const u8 *first_key = first(a.keys, kv_head, a.page_size, a.key_dim), *first_value = first(a.values, kv_head, a.page_size, a.value_step);
 		for (int base = start + warp * CHUNK; base <= to; base += 4 * CHUNK) {
 			if (base + CHUNK <= from) continue;
-			int page = at(table, (u32)base / (u32)a.page_size), offset = (u32)base % (u32)a.page_size + lane / L;
-			const word *k = token_at<T>(a.keys, a.key_page, page, kv_head, a.page_size, offset, a.key_dim);
-			const word *v = token_at<T>(a.values, a.value_page, page, kv_head, a.page_size, offset, a.value_step);
+			int page = at(table, (u32)base / (u32)a.page_size), offset = (u32)base % (u32)a.page_size;
+			i64 key_bytes = anew(a.key_dim * (int)sizeof(word)), value_bytes = anew(a.value_step * (int)sizeof(word));
+			const u8 *k = first_key + page * a.key_page + offset * key_bytes;
+			const u8 *v = first_value + page * a.value_page + offset * value_bytes;
 			Eight keys[TURNS][N], values[TURNS][N];
 #pragma unroll
 			for (int u = 0; u < TURNS; u++) {
 				int key = base + u * KEYS + lane / L;
-				load8(keys[u], k + (i64)u * KEYS * a.key_dim, a.key_dim, key >= from && key <= to);
+				load8(keys[u], k + u * KEYS * key_bytes, a.key_dim, key >= from && key <= to);
 			}
 #pragma unroll
 			for (int u = 0; u < TURNS; u++) {
 				int key = base + u * KEYS + lane / L;
-				load8(values[u], v + (i64)u * KEYS * a.value_step, a.value_dim, key >= from && key <= to);
+				load8(values[u], v + u * KEYS * value_bytes, a.value_dim, key >= from && key <= to);
 			}
 			float score[TURNS][G] = {};
 #pragma unroll
@@ -214,6 +235,16 @@ template <class T, int L, int N, int G> struct Body {
 				for (int g = 0; g < G; g++) {
 #pragma unroll
 					for (int m = 1; m < L; m *= 2) score[u][g] += shuffle(score[u][g], m);
+					score[u][g] *= a.scale;
+					settle(score[u][g]);
+				}
+			}
+			if (float cap = a.cap; cap != 0) {
+				settle(cap);
+#pragma unroll
+				for (int u = 0; u < TURNS; u++) {
+#pragma unroll
+					for (int g = 0; g < G; g++) score[u][g] = cap - 2 * cap / (1 + fast_exp(score[u][g] * (2 / cap)));
 				}
 			}
 #pragma unroll
@@ -222,10 +253,8 @@ template <class T, int L, int N, int G> struct Body {
 #pragma unroll
 				for (int u = 0; u < TURNS; u++) {
 					int key = base + u * KEYS + lane / L;
-					float x = score[u][g] * a.scale;
-					if (a.cap != 0) x = a.cap - 2 * a.cap / (1 + fast_exp(x * (2 / a.cap)));
 					bool seen = MANY ? key >= s.sight[g].first && key <= s.sight[g].last : key >= from && key <= to;
-					score[u][g] = seen ? x : -INFINITE;
+					score[u][g] = seen ? score[u][g] : -INFINITE;
 					best = __builtin_fmaxf(best, score[u][g]);
 				}
 				float rest = weight(top[g], best);
@@ -241,6 +270,7 @@ template <class T, int L, int N, int G> struct Body {
 					score[u][g] = weight(score[u][g], best);
 					sum[g] += score[u][g];
 				}
+				settle(sum[g]);
 			}
 #pragma unroll
 			for (int u = 0; u < TURNS; u++) {

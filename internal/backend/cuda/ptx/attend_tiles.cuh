@@ -69,11 +69,6 @@ DEVICE void copy_async(u32 to, int apart, const void *from, bool there) {
 DEVICE void commit_async() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int N> DEVICE void wait_async() { asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory"); }
 
-// settle has v computed by here: put off, it would keep all that it is made of.
-DEVICE void settle(float &v) { asm volatile("" : "+f"(v)); }
-DEVICE void settle(int &v) { asm volatile("" : "+r"(v)); }
-DEVICE void settle(u32 &v) { asm volatile("" : "+r"(v)); }
-
 extern SHARED u8 attend_memory[];
 
 // Tiles is the kernel for heads of up to D values and tiles of K keys.
@@ -85,6 +80,14 @@ template <class T, int D, int K> struct Tiles {
 	static constexpr int TURN = 128 / CHUNKS;         // rows that the block loads at once
 	typedef typename T::word word;
 
+	// Slot is what a slot's scores are told of it: the keys that it sees, and its unit. It
+	// lies where row m of the block's memory ends, which has room between rows.
+	struct alignas(16) Slot {
+		int first, last;
+		float unit;
+		int none;
+	};
+
 	// The block's shared memory; queries only where they are not held.
 	struct Memory {
 		word keys[K][ROW];
@@ -93,6 +96,9 @@ template <class T, int D, int K> struct Tiles {
 	};
 
 	static constexpr int BYTES = 2 * ROW; // from row to row
+
+	static_assert(2 * K >= SLOTS, "tiles have a row for each slot");
+	DEVICE_MEMBER Slot *slot(int m) { return (Slot *)(attend_memory + m * BYTES + 2 * D); }
 
 	// Places are this thread's in the block's memory.
 	struct Places {
@@ -108,7 +114,7 @@ template <class T, int D, int K> struct Tiles {
 	// Source is where a thread's part of the keys, or values, of a head lies.
 	struct Source {
 		const u8 *at;    // in page 0
-		i64 page;        // bytes from page to page
+		u32 page;        // from page to page, in units of 16 bytes
 		int token;       // bytes from token to token
 		bool wide;       // heads are so wide that they have this thread's chunk
 		u32 into;        // of shared memory
@@ -117,7 +123,7 @@ template <class T, int D, int K> struct Tiles {
 		int row = tid_x() / CHUNKS, chunk = tid_x() % CHUNKS;
 		const u8 *at = (const u8 *)part + (((i64)kv_head * page_size + row) * step_of + 8 * chunk) * sizeof(word);
 		asm volatile("" : "+l"(at)); // rather than what it is made of
-		return {at, page_bytes, step_of * (int)sizeof(word), 8 * chunk < dim, tile + row * BYTES + 16 * chunk};
+		return {at, (u32)(page_bytes / 16), step_of * (int)sizeof(word), 8 * chunk < dim, tile + row * BYTES + 16 * chunk};
 	}
 
 	// fetch starts to load a tile: the entries of keys start…start + K − 1, zeros where a
@@ -131,11 +137,12 @@ template <class T, int D, int K> struct Tiles {
 			place += 16;
 			if (place == page_size) place = 0, index++;
 		}
-		int first = start + anew(tid_x()) / CHUNKS;
+		int first = start + (u32)anew(tid_x()) / CHUNKS;
 		i64 token = anew(s.token);
+		u64 page = (u32)anew(s.page);
 #pragma unroll
 		for (int n = 0; n < K / 16; n++) {
-			const u8 *rows = s.at + pages[n] * s.page + places[n] * token;
+			const u8 *rows = s.at + (u32)pages[n] * page * 16 + places[n] * token;
 #pragma unroll
 			for (int i = 0; i < 16; i += TURN, rows += TURN * token) {
 				int key = first + 16 * n + i;
@@ -144,6 +151,8 @@ template <class T, int D, int K> struct Tiles {
 		}
 		commit_async();
 	}
+
+	DEVICE_MEMBER int slots_of(u32 thread) { return thread / 32 * 16 + thread % 32 / 4; }
 
 	// slot_of is a slot's row; head is within the block's.
 	DEVICE_MEMBER bool slot_of(const Attention &a, int m, int heads, int row0, int begin, int end, int *row, int *head) {
@@ -184,8 +193,7 @@ template <class T, int D, int K> struct Tiles {
 				high = max_of(high, __nvvm_shfl_sync_bfly_i32(0xffffffffu, high, m, 31));
 			}
 			Sight sight[2];
-			int slot0 = 16 * warp + lane / 4; // and slot0 + 8: the slots of this lane's accumulators
-			settle(slot0);
+			int slot0 = slots_of(anew(tid_x())); // and slot0 + 8: the slots of this lane's accumulators
 			int row[2], head[2], mine = -1; // the last key that a slot of this warp sees
 			bool there[2];
 #pragma unroll
@@ -203,9 +211,9 @@ template <class T, int D, int K> struct Tiles {
 			barrier(); // the tiles of the sequence before are done with
 			fetch(keys, table, a.page_size, start, low, high);
 
-			// Queries in two terms, × 2^−lift so that the largest of a slot is about 2¹⁰.
+			// Queries in two terms, × 2^−lift so that the largest of a slot is about 2¹⁰; its
+			// unit, the scale × 2^lift, brings scores back.
 			u32 query[HELD ? D / 16 : 1][2][4];
-			float unit[2];
 			u32 query_in = shared_at(&mem.queries[0][HELD ? 0 : slot0][2 * (lane % 4)]);
 #pragma unroll
 			for (int h = 0; h < 2; h++) {
@@ -222,7 +230,7 @@ template <class T, int D, int K> struct Tiles {
 				int lift = (int)(to_bits(most) >> 23) - 127 - 10;
 				lift = max_of(-100, min_of(lift, 100));
 				float down = from_bits((u32)(127 - lift) << 23);
-				unit[h] = a.scale * from_bits((u32)(127 + lift) << 23);
+				if (lane % 4 == 0) *slot(slot0 + 8 * h) = {sight[h].first, sight[h].last, a.scale * from_bits((u32)(127 + lift) << 23), 0};
 #pragma unroll
 				for (int k = 0; k < D / 16; k++) {
 #pragma unroll
@@ -257,7 +265,7 @@ template <class T, int D, int K> struct Tiles {
 				barrier(); // the values are there; all are done with the keys
 				if (start + K <= high) fetch(keys, table, a.page_size, start + K, low, high);
 				if (start <= mine) {
-					weigh(a, score, out, top, sum, unit, sight, start);
+					weigh(a, score, out, top, sum, start);
 					u32 p[K / 16][2][4];
 					operands(score, p);
 					weighted(at_lane, a, p, out);
@@ -269,7 +277,7 @@ template <class T, int D, int K> struct Tiles {
 			for (int h = 0; h < 2; h++) {
 				sum[h] += shuffle(sum[h], 1);
 				sum[h] += shuffle(sum[h], 2);
-				if (!slot_of(a, anew(tid_x()) / 32 * 16 + lane / 4 + 8 * h, heads, row0, begin, end, &row[h], &head[h])) continue;
+				if (!slot_of(a, slots_of(anew(tid_x())) + 8 * h, heads, row0, begin, end, &row[h], &head[h])) continue;
 				int d0 = anew(2 * (lane % 4));
 				float *to = a.out + (i64)anew(row[h] * a.heads + head0 + head[h]) * anew(a.value_dim);
 				State state = {top[h], sum[h]};
@@ -314,11 +322,14 @@ template <class T, int D, int K> struct Tiles {
 
 	// weigh turns scores into weights relative to the maximum so far, and brings what
 	// there is to the new maximum.
-	DEVICE_MEMBER void weigh(const Attention &a, float (&score)[K / 8][4], float (&out)[D / 8][4], float (&top)[2], float (&sum)[2], const float (&unit)[2], const Sight (&sight)[2], int start) {
+	DEVICE_MEMBER void weigh(const Attention &a, float (&score)[K / 8][4], float (&out)[D / 8][4], float (&top)[2], float (&sum)[2], int start) {
+		u32 thread = anew(tid_x());
+		u32 slots = shared_at(slot(slots_of(thread)));
+		Pack<4> told[2] = {shared4(slots, 0), shared4(slots, 8 * BYTES)};
 #pragma unroll
 		for (int n = 0; n < K / 8; n++) {
 #pragma unroll
-			for (int i = 0; i < 4; i++) score[n][i] *= unit[i / 2];
+			for (int i = 0; i < 4; i++) score[n][i] *= told[i / 2].v[2];
 		}
 		if (float cap = a.cap; cap != 0) {
 			settle(cap);
@@ -328,16 +339,17 @@ template <class T, int D, int K> struct Tiles {
 				for (int i = 0; i < 4; i++) score[n][i] = cap - 2 * cap / (1 + fast_exp(score[n][i] * (2 / cap)));
 			}
 		}
-		int first = start + 2 * (anew(tid_x()) % 4); // key of this lane
+		int first = start + 2 * (thread % 4); // key of this lane
 #pragma unroll
 		for (int h = 0; h < 2; h++) {
 			float best = top[h];
+			Sight sight = {(int)to_bits(told[h].v[0]), (int)to_bits(told[h].v[1])};
 #pragma unroll
 			for (int n = 0; n < K / 8; n++) {
 #pragma unroll
 				for (int i = 2 * h; i < 2 * h + 2; i++) {
 					int key = first + 8 * n + i % 2;
-					score[n][i] = key >= sight[h].first && key <= sight[h].last ? score[n][i] : -INFINITE;
+					score[n][i] = key >= sight.first && key <= sight.last ? score[n][i] : -INFINITE;
 					best = __builtin_fmaxf(best, score[n][i]);
 				}
 			}
