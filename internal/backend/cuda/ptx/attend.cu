@@ -1,5 +1,5 @@
 // What attention over spans ends with, whatever the cache's type.
-#include "attend.cuh"
+#include "attention.cuh"
 
 // attend_join joins the spans of a row's head, from position 0 on, a sink last. Rows of
 // one span have been finished already.
