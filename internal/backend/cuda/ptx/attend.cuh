@@ -344,8 +344,14 @@ template <class T, int L, int N, int G> struct Body {
 	}
 };
 
+// How many blocks of a multiprocessor the registers should do for. Decode steps wait for
+// memory, and each block has 16 KiB on their way; the bounds are what KERNELS.md lets
+// hope for, 168 registers for three blocks, 128 for four.
+constexpr int few_blocks(int turns, int slots) { return turns * slots == 1 ? 4 : turns * slots <= 4 ? 3 : 2; }
+constexpr int many_blocks(int, int) { return 2; }
+
 #define ATTEND(name, kind, T, L, N, G) \
-	GLOBAL BLOCK(128) void name(const Step *step, const float *q, float *out, float *partial, float *tops, const void *keys, \
+	GLOBAL __attribute__((launch_bounds(128, kind##_blocks(N, G)))) void name(const Step *step, const float *q, float *out, float *partial, float *tops, const void *keys, \
 		const void *values, const float *sinks, i64 key_page, i64 value_page, int heads, int kv_heads, int key_dim, int value_dim, int value_step, \
 		float scale, float cap, int window, int both, int page_size, int spans, int few, int seqs, int row_heads) { \
 		SHARED static Body<T, L, N, G>::Shared s; \
