@@ -1,6 +1,8 @@
 package cuda
 
 import (
+	"fmt"
+
 	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/backend/cuda/driver"
 )
@@ -23,4 +25,23 @@ func Poison(r backend.Runner) {
 	if err != nil {
 		panic(err)
 	}
+}
+
+// DynamicOf is the most dynamic shared memory that launches of a kernel have, in bytes.
+func DynamicOf(kernel string) int {
+	for _, m := range multipliers {
+		for _, f := range families {
+			if kernel == fmt.Sprintf(f.name, m.name) {
+				return m.shared(f)
+			}
+		}
+	}
+	for _, kv := range kvNames {
+		for _, s := range attendShapes {
+			if s.tile > 0 && kernel == fmt.Sprintf("attend_%s_tiles_%d", kv, s.tile) {
+				return (&attend{shape: s}).tileBytes()
+			}
+		}
+	}
+	return 0
 }

@@ -249,9 +249,10 @@ template <class F, class S> DEVICE void gemm(const Call &c, const Part &p, int t
 	}
 }
 
-// F::BLOCKS is how many blocks of a multiprocessor the registers should do for.
+// F::BLOCKS is how many blocks of a multiprocessor the registers should do for, F::WIDE
+// how many of the 256 threads of RowsAny: two of those leave a thread 128 registers.
 #define GEMM(name, F, S, suffix)                                    \
-	GLOBAL __attribute__((launch_bounds(S::THREADS, F::BLOCKS))) void name##_##suffix(LINEAR_PARAMS) { \
+	GLOBAL __attribute__((launch_bounds(S::THREADS, S::THREADS > 128 ? F::WIDE : F::BLOCKS))) void name##_##suffix(LINEAR_PARAMS) { \
 		LINEAR_PART(S::BM)                                          \
 		gemm<F, S>(LINEAR_CALL, part, tile);                        \
 	}

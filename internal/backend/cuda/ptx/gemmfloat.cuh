@@ -5,7 +5,7 @@
 // TERMS of activations, one after the other in a row of shared memory; mma multiplies
 // 16 of K.
 template <int TERMS, void (*MMA)(float *, const u32 *, const u32 *)> struct Floats {
-	static constexpr int BLOCKS = 2, UNIT = 8, B_CHUNKS = 8 * TERMS, PANEL = 128, X_BLOCK = 16, ADVANCE = 128;
+	static constexpr int BLOCKS = 2, WIDE = 2, UNIT = 8, B_CHUNKS = 8 * TERMS, PANEL = 128, X_BLOCK = 16, ADVANCE = 128;
 	INLINE static const u8 *weights(const Job &j, int m, int i, int &c, int &block) {
 		c = block = i;
 		return j.panel(m >> 3, PANEL) + ((i64)(m & 7) * j.nb + i) * 16;

@@ -34,7 +34,7 @@ DEVICE float half_in(const u8 *p) { return half_to_float(*(const u16 *)p); }
 
 // Formats with a scale for each 32: B says how weights become fragments.
 template <class B> struct Blocks32 {
-	static constexpr int BLOCKS = 2, UB = B::UB, UNIT = UB, B_CHUNKS = 2 * UB, PANEL = B::PANEL, X_BLOCK = 32, ADVANCE = UB * 16;
+	static constexpr int BLOCKS = 2, WIDE = 1, UB = B::UB, UNIT = UB, B_CHUNKS = 2 * UB, PANEL = B::PANEL, X_BLOCK = 32, ADVANCE = UB * 16;
 	INLINE static const u8 *weights(const Job &j, int m, int i, int &c, int &block) { return B::weights(j, m, i, c, block); }
 	INLINE static const u8 *acts(const Job &j, int n, int i, int &c, int &block) { return acts_of<UB>(j, n, i, c, block); }
 	// Scales of both.

@@ -13,7 +13,7 @@ DEVICE u32 halves(int a, int b) { return float_to_half((float)a) | (u32)float_to
 //
 //	after weights and activations: scales │ supers │ high bits │ x scales │ x sums
 template <class B> struct Blocks256 {
-	static constexpr int BLOCKS = 1, UB = 8, UNIT = UB, B_CHUNKS = 2 * UB, PANEL = B::PANEL, X_BLOCK = 32, ADVANCE = UB * 16;
+	static constexpr int BLOCKS = 1, WIDE = 1, UB = 8, UNIT = UB, B_CHUNKS = 2 * UB, PANEL = B::PANEL, X_BLOCK = 32, ADVANCE = UB * 16;
 	INLINE static const u8 *weights(const Job &j, int m, int i, int &c, int &block) { return nibbles_of(j, m, i, c, block, PANEL); }
 	INLINE static const u8 *acts(const Job &j, int n, int i, int &c, int &block) { return acts_of<UB>(j, n, i, c, block); }
 	template <class S> struct Sides {
