@@ -79,6 +79,8 @@ func run(ctx context.Context, c *config, out io.Writer) error {
 	select {
 	case err := <-served:
 		return err
+	case <-h.broken:
+		return damaged(h.path, errors.New("found while it was in use"))
 	case <-ctx.Done():
 	}
 	flush, cancel := context.WithTimeout(context.Background(), 2*time.Second)

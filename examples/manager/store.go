@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"sync"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -28,8 +30,13 @@ import (
 //
 // The three grains are copies of the runner's own: none is computed from another, so there is nothing to compact, only to drop by age.
 type history struct {
-	db  *bbolt.DB
-	now func() time.Time
+	db   *bbolt.DB
+	path string
+	now  func() time.Time
+
+	// broken is closed once a part of the file that was read was not what bbolt wrote: nothing is read or written from then on.
+	broken   chan struct{}
+	breaking sync.Once
 
 	// live tells whether a runner is one that the manager watches now: a run belongs to the first of them that brings it.
 	live func(runner string) bool
@@ -73,24 +80,45 @@ func openHistory(dir string, now func() time.Time) (*history, error) {
 	case errors.Is(err, bolt.ErrTimeout):
 		return nil, fmt.Errorf("the history %s is open in another process: is a manager running? Stop it, or give another --data folder", path)
 	case err != nil:
-		return nil, fmt.Errorf("the history %s can't be opened: %w; if it is damaged, move it away and a new one begins", path, err)
+		return nil, err
 	}
-	h := &history{db: db, now: now, live: func(string) bool { return true }, at: func(string) error { return nil }}
-	if err := db.Update(h.layOut); err != nil {
-		db.Close()
-		return nil, fmt.Errorf("the history %s: %w", path, err)
+	h := &history{db: db, path: path, now: now, broken: make(chan struct{}), live: func(string) bool { return true }, at: func(string) error { return nil }}
+	if err = h.update(h.layOut); err == nil {
+		err = h.view(func(tx *bbolt.Tx) error { return eachRun(tx, func(string, *runRecord) error { return nil }) })
+	}
+	if err != nil {
+		h.close()
+		if !errors.Is(err, errDamaged) {
+			err = fmt.Errorf("the history %s: %w", path, err)
+		}
+		return nil, err
 	}
 	return h, nil
 }
 
-// openDB opens a bbolt file. bbolt panics on some that are damaged.
+// openDB looks a bbolt file through and opens it. To look, it holds the lock as a reader does: another manager may be writing.
 func openDB(path string) (db *bbolt.DB, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%v", p)
+	defer contain(&err, path)()
+	if info, e := os.Stat(path); e == nil && info.Size() > 0 {
+		look, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, ReadOnly: true})
+		if errors.Is(err, bolt.ErrTimeout) || errors.Is(err, os.ErrPermission) {
+			return nil, err
 		}
-	}()
-	return bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true})
+		bad := checkFile(path)
+		if err == nil {
+			look.Close()
+		}
+		if bad != nil {
+			return nil, damaged(path, bad)
+		}
+	}
+	// The list of free pages is written, though that takes a little more: without it bbolt goes through the file for it whenever a
+	// transaction fails, on a goroutine where nothing is caught.
+	db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, FreelistType: bbolt.FreelistMapType})
+	if err != nil && !errors.Is(err, bolt.ErrTimeout) {
+		err = fmt.Errorf("the history %s can't be opened: %w", path, err)
+	}
+	return db, err
 }
 
 func (h *history) layOut(tx *bbolt.Tx) error {
@@ -114,26 +142,67 @@ func (h *history) layOut(tx *bbolt.Tx) error {
 	return nil
 }
 
-func (h *history) close() error { return h.db.Close() }
-
-// update is a transaction that changes something. A panic of bbolt's, which damage makes, is an error.
-func (h *history) update(f func(*bbolt.Tx) error) (err error) {
-	defer contain(&err)
-	return h.db.Update(f)
+func (h *history) close() error {
+	if h.isBroken() {
+		return nil // bbolt may hold its own locks for good
+	}
+	return h.db.Close()
 }
 
+func (h *history) isBroken() bool {
+	select {
+	case <-h.broken:
+		return true
+	default:
+		return false
+	}
+}
+
+// update is a transaction that changes something.
+func (h *history) update(f func(*bbolt.Tx) error) error { return h.transact(h.db.Update, f) }
+
 // view is a transaction that reads.
-func (h *history) view(f func(*bbolt.Tx) error) (err error) {
-	defer contain(&err)
-	return h.db.View(f)
+func (h *history) view(f func(*bbolt.Tx) error) error { return h.transact(h.db.View, f) }
+
+// transact runs a transaction. What damage makes of it, a panic of bbolt's or a page that isn't there any more, is an error, and the end
+// of the history: bbolt doesn't say what it has done until then.
+func (h *history) transact(how func(func(*bbolt.Tx) error) error, f func(*bbolt.Tx) error) (err error) {
+	if h.isBroken() {
+		return damaged(h.path, errors.New("found before"))
+	}
+	whole := false
+	defer func() {
+		if !whole {
+			h.breaking.Do(func() { close(h.broken) })
+		}
+	}()
+	defer contain(&err, h.path)()
+	err = how(f)
+	whole = true
+	if errors.Is(err, errDamaged) { // a value, of one run: the others can be read
+		return damaged(h.path, err)
+	}
+	return err
 }
 
 // errDamaged is what a history is that doesn't read as it was written.
-var errDamaged = errors.New("the history is damaged: stop the manager, move the file away, and a new one begins")
+var errDamaged = errors.New("what is read is not what was written")
 
-func contain(err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("%w (%v)", errDamaged, p)
+func damaged(path string, what error) error {
+	if !errors.Is(what, errDamaged) {
+		what = fmt.Errorf("%w: %w", errDamaged, what)
+	}
+	return fmt.Errorf("the history %s is damaged: move it away and a new one begins (%w)", path, what)
+}
+
+// contain makes an error of a panic, and of an access to memory of a file that has become shorter, from now until what it returns is called.
+func contain(err *error, path string) func() {
+	before := debug.SetPanicOnFault(true)
+	return func() {
+		debug.SetPanicOnFault(before)
+		if p := recover(); p != nil {
+			*err = damaged(path, fmt.Errorf("%v", p))
+		}
 	}
 }
 
