@@ -52,11 +52,15 @@ func (h *history) expireSome(tx *bbolt.Tx) (more bool, err error) {
 			if slots == nil || err != nil {
 				continue
 			}
-			n, err := dropBelow(slots, startKey(grains[g].oldest(now)-r.Shift), slotsLeft)
+			n, size, err := dropBelow(slots, startKey(grains[g].oldest(now)-r.Shift), slotsLeft)
 			if err != nil {
 				return false, err
 			}
 			if slotsLeft -= n; n > 0 {
+				r.Bytes -= size
+				if err := r.write(tx, id); err != nil {
+					return false, err
+				}
 				if err := h.at("expired"); err != nil {
 					return false, err
 				}

@@ -19,6 +19,7 @@ type fakeRunner struct {
 	run   metrics.Run
 	done  []fakeRequest // of this run
 	shift int64
+	base  int64 // the shift when this run began
 	up    bool
 	runs  int
 
@@ -51,7 +52,7 @@ func (f *fakeRunner) start() {
 	f.runs++
 	f.run = metrics.Run{ID: fmt.Sprintf("run-%d", f.runs), Start: float64(f.clock.wall())}
 	f.done, f.shift, f.up = nil, 0, true
-	f.shift = f.clock.set // a process begins with the time of day
+	f.base, f.shift = f.clock.set, f.clock.set // a process begins with the time of day
 }
 
 func (f *fakeRunner) finish(id seriesID, n uint64) {

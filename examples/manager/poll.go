@@ -21,6 +21,7 @@ type reader struct {
 	slots  [numGrains]int64 // how many slots to ask for at once: less where the answers are too long
 	events int
 	kept   fingerprint
+	note   string // what of the newest look was not kept, and why
 }
 
 // maxRounds is how many rounds of questions one reading has. A round that doesn't bring the reader up to now is followed by the next; what
@@ -38,7 +39,8 @@ func newReader(c *client, h *history, to *target) *reader {
 type reading struct {
 	stats *metrics.Stats // nil: the runner keeps no metrics
 	run   metrics.Run
-	at    int64 // up to when it was read, by the runner's clock, Unix milliseconds
+	at    int64  // up to when it was read, by the runner's clock, Unix milliseconds
+	note  string // what of it was not kept, and why
 }
 
 // errRestarted says that another process answered in the middle of a round.
@@ -46,6 +48,7 @@ var errRestarted = errors.New("the runner was restarted while it was read")
 
 // read brings the history up to now.
 func (r *reader) read(ctx context.Context) (*reading, error) {
+	run := ""
 	for range maxRounds {
 		got, l, err := r.ask(ctx)
 		if errors.Is(err, errTooMuch) && r.smaller() {
@@ -57,14 +60,24 @@ func (r *reader) read(ctx context.Context) (*reading, error) {
 		if l == nil { // it keeps neither rollups nor events
 			return got, nil
 		}
-		if !l.full || !r.kept.same(l, r.history.now()) {
-			if err := r.history.take(l); err != nil {
+		if run != "" && run != l.run.ID {
+			return got, errRestarted // one reading makes one run at most: what is a new one each time mustn't fill the history
+		}
+		run = l.run.ID
+		if !l.full || l.more || !r.kept.same(l, r.history.now()) {
+			err := r.history.take(l)
+			r.note = ""
+			if errors.Is(err, errNoEvents) {
+				r.note, l.more, err = err.Error(), false, nil
+			}
+			if err != nil {
 				return got, err
 			}
 			r.kept.remember(l, r.history.now())
 		}
-		if l.full {
+		if l.full && !l.more {
 			r.larger()
+			got.note = r.note
 			return got, nil
 		}
 	}
@@ -105,6 +118,9 @@ func (r *reader) ask(ctx context.Context) (*reading, *look, error) {
 			return nil, nil, wrong("/api/stats", err)
 		}
 		got.run, got.at = got.stats.Run, got.stats.TimeMS
+		if err := r.ahead(got.run, got.at); err != nil {
+			return nil, nil, err
+		}
 	case !refused(err):
 		return nil, nil, err
 	}
@@ -129,6 +145,17 @@ func (r *reader) ask(ctx context.Context) (*reading, *look, error) {
 		return got, nil, nil
 	}
 	return got, l, nil
+}
+
+// maxAhead is how far a runner's clock may be before the manager's. What lies further would be the newest for ever.
+const maxAhead = 24 * time.Hour
+
+// ahead says that times of an answer are in the future.
+func (r *reader) ahead(run metrics.Run, ms int64) error {
+	if ms = max(ms, int64(run.Start*1000)); ms > r.history.now().Add(maxAhead).UnixMilli() {
+		return fmt.Errorf("its clock says %s, more than a day ahead of this machine's: it isn't read", time.UnixMilli(ms).UTC().Format(time.RFC3339))
+	}
+	return nil
 }
 
 // wrong says which answer is malformed.
@@ -167,6 +194,9 @@ func (r *reader) askRollups(ctx context.Context, l *look, rec *runRecord, g int)
 	if a.run != l.run {
 		return errRestarted
 	}
+	if err := r.ahead(a.run, (a.to+a.shift-step)*1000); err != nil {
+		return err
+	}
 	if a.shift != rec.Shift && rec.Open[g] != 0 {
 		a.from, a.to, a.puts = 0, 0, nil // it was asked for other slots than were meant: only the shift is taken
 		l.full = false
@@ -200,6 +230,9 @@ func (r *reader) askEvents(ctx context.Context, l *look, rec *runRecord) error {
 	if l.run.ID == "" && err == nil {
 		// Without metrics only events tell the run, and how far it has been read.
 		l.run = a.run
+		if err := r.ahead(a.run, 0); err != nil {
+			return err
+		}
 		if *rec, err = r.history.run(a.run.ID); err == nil && rec.Events {
 			return r.askEvents(ctx, l, rec)
 		}
@@ -210,9 +243,7 @@ func (r *reader) askEvents(ctx context.Context, l *look, rec *runRecord) error {
 	if a.run != l.run {
 		return errRestarted
 	}
-	if len(a.puts) == r.events {
-		l.full = false
-	}
+	l.more = len(a.puts) == r.events
 	l.events = a
 	return nil
 }

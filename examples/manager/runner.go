@@ -117,6 +117,7 @@ func (r *runner) note(alive error, ready bool, got *reading, err error) (before 
 	s.Health, s.Seen = "ok", new(now.UnixMilli())
 	if got != nil {
 		s.take(got, err == nil, now)
+		s.Error = got.note
 	}
 	if err != nil {
 		s.Error = err.Error()

@@ -20,16 +20,27 @@ type runRecord struct {
 	Runner string `json:"runner"`
 	Start  int64  `json:"start_ms"`  // of the process, Unix milliseconds by the runner's clock, as all times here
 	First  int64  `json:"first_ms"`  // when it was first looked at
-	Looked int64  `json:"looked_ms"` // up to when everything is known
-	Until  int64  `json:"until_ms"`  // if not 0: another run answers, and what happened between Looked and here isn't known
+	Looked int64  `json:"looked_ms"` // up to when everything is known, less the shift, so that it stays the same moment when the clock is set
+	Until  int64  `json:"until_ms"`  // if not 0: another run answers, and what happened between Looked and here, less the shift, isn't known
 
 	Shift  int64                `json:"shift"` // of the runner's answers: a slot is stored by its start less this
+	Bytes  int64                `json:"bytes"` // of its slots
 	Bounds metrics.RollupBounds `json:"bounds"`
 	Open   [numGrains]int64     `json:"open"` // the oldest slot of each grain that may still change, as stored; 0: none was read
 
 	Next   uint64 `json:"next"`   // event to ask for next
 	Events bool   `json:"events"` // whether any page of events was read: without one, Next is the oldest there is
 	Lost   uint64 `json:"lost"`   // events that the ring had lost before they were read
+}
+
+// looked and until are those moments by the runner's clock as it is set now.
+func (r *runRecord) looked() int64 { return r.Looked + r.Shift*1000 }
+
+func (r *runRecord) until() int64 {
+	if r.Until == 0 {
+		return 0
+	}
+	return r.Until + r.Shift*1000
 }
 
 // readRun returns the record of a run; nil: there is none.

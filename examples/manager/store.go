@@ -41,6 +41,9 @@ type history struct {
 	// live tells whether a runner is one that the manager watches now: a run belongs to the first of them that brings it.
 	live func(runner string) bool
 
+	most     int64                // bytes that may be in use
+	lookedAt map[string]time.Time // of each runner: when it was read last, by the manager's clock; for the transaction that writes
+
 	// at, in tests, is called between any two steps of a transaction; an error ends it there, as a crash would.
 	at func(step string) error
 }
@@ -82,7 +85,7 @@ func openHistory(dir string, now func() time.Time) (*history, error) {
 	case err != nil:
 		return nil, err
 	}
-	h := &history{db: db, path: path, now: now, broken: make(chan struct{}), live: func(string) bool { return true }, at: func(string) error { return nil }}
+	h := &history{db: db, path: path, now: now, most: maxBytes, lookedAt: map[string]time.Time{}, broken: make(chan struct{}), live: func(string) bool { return true }, at: func(string) error { return nil }}
 	if err = h.update(h.layOut); err == nil {
 		err = h.view(func(tx *bbolt.Tx) error { return eachRun(tx, func(string, *runRecord) error { return nil }) })
 	}

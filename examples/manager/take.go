@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -16,18 +18,26 @@ type look struct {
 	runner  string
 	run     metrics.Run
 	at      int64 // before the questions, Unix milliseconds by the runner's clock
-	full    bool  // nothing of before that moment is left unread
+	full    bool  // no slot of before that moment is left unread
+	more    bool  // but events are
 	rollups [numGrains]*rollupAnswer
 	events  *eventAnswer
 }
 
-// maxRuns is how many runs are remembered: a runner that crashes every minute for two weeks makes as many.
-const maxRuns = 20_000
+// How many runs are remembered: of one runner, and of all.
+const (
+	maxRunsEach = 1024
+	maxRuns     = 20_000
+)
 
 // take stores a look, and how far the run has now been read, in one transaction.
 func (h *history) take(l *look) error {
-	return h.update(func(tx *bbolt.Tx) error {
+	full := false
+	err := h.update(func(tx *bbolt.Tx) (err error) {
 		id := l.run.ID
+		if full, err = h.makeSpace(tx, l.runner); err != nil {
+			return err
+		}
 		r, err := h.record(tx, l)
 		if err != nil {
 			return err
@@ -46,7 +56,7 @@ func (h *history) take(l *look) error {
 				return err
 			}
 		}
-		if l.events != nil {
+		if l.events != nil && !full {
 			if err := h.takeEvents(tx, id, r, l.events); err != nil {
 				return err
 			}
@@ -54,14 +64,18 @@ func (h *history) take(l *look) error {
 				return err
 			}
 		}
-		if l.full {
-			r.Looked = max(r.Looked, l.at)
+		if l.full && (full || !l.more) {
+			r.Looked, h.lookedAt[l.runner] = l.at-r.Shift*1000, h.now()
 		}
 		if err := r.write(tx, id); err != nil {
 			return err
 		}
 		return h.at("written")
 	})
+	if err == nil && full && l.events != nil && len(l.events.puts) > 0 {
+		err = errNoEvents
+	}
+	return err
 }
 
 // record finds the run's record or begins it, and notes what it says of the run before.
@@ -74,10 +88,10 @@ func (h *history) record(tx *bbolt.Tx, l *look) (*runRecord, error) {
 	start := int64(l.run.Start * 1000)
 	switch {
 	case r == nil:
-		if err := h.makeRoom(tx); err != nil {
+		if err := h.makeRoom(tx, l.runner); err != nil {
 			return nil, err
 		}
-		r = &runRecord{Runner: l.runner, Start: start, First: l.at, Looked: start} // the runner keeps what happened before it was found
+		r = &runRecord{Runner: l.runner, Start: start, First: l.at, Looked: start} // its shift was 0 then; it keeps what happened before it was found
 	case r.Runner != l.runner:
 		if h.live(r.Runner) {
 			return nil, &sameRunError{r.Runner}
@@ -97,28 +111,76 @@ func (h *history) record(tx *bbolt.Tx, l *look) (*runRecord, error) {
 	if old == nil || err != nil || old.Runner != l.runner {
 		return r, err
 	}
-	// The other run has gone. When it did isn't known, but not after this one began, if the two had the address in turn.
-	old.Until = start
-	if start <= old.Looked {
-		old.Until = max(old.Looked, l.at)
+	// The other run has gone. When it did isn't known, but not after this one began, if the two had the address in turn. If that is before
+	// the other was last read, its clock was set back since, and what has passed is what the manager's own clock says.
+	until := start
+	if looked := old.looked(); start <= looked {
+		passed := max(minGap, l.at-looked)
+		if at, ok := h.lookedAt[l.runner]; ok {
+			passed = max(passed, h.now().Sub(at).Milliseconds())
+		}
+		until = looked + passed
 	}
+	old.Until = until - old.Shift*1000
 	return r, old.write(tx, before)
 }
 
-// makeRoom forgets the run that was looked at longest ago, if there are too many.
-func (h *history) makeRoom(tx *bbolt.Tx) error {
-	n, oldest, at := 0, "", int64(0)
+// minGap is the shortest gap, milliseconds, where nothing tells how long it was: a slot.
+const minGap = 10_000
+
+// makeRoom forgets a run of the runner's own if it has too many, and one of the runner that has the most if all together have. In both
+// cases it is the one that was looked at longest ago. Events are kept of the runner's newest runs.
+func (h *history) makeRoom(tx *bbolt.Tx, runner string) error {
+	runs, all := map[string][]aged{}, 0
 	err := eachRun(tx, func(id string, r *runRecord) error {
-		n++
-		if oldest == "" || r.Looked < at {
-			oldest, at = id, r.Looked
-		}
+		runs[r.Runner], all = append(runs[r.Runner], aged{id, r.looked()}), all+1
 		return nil
 	})
-	if err != nil || n < maxRuns {
+	if err != nil {
 		return err
 	}
-	return dropRun(tx, oldest)
+	if len(runs[runner]) < maxRunsEach && all >= maxRuns {
+		for other := range runs {
+			if len(runs[other]) > len(runs[runner]) {
+				runner = other
+			}
+		}
+	}
+	own := runs[runner]
+	slices.SortFunc(own, func(a, b aged) int { return cmp.Compare(b.looked, a.looked) })
+	if n := len(own); n >= maxRunsEach || all >= maxRuns {
+		if err := dropRun(tx, own[n-1].id); err != nil {
+			return err
+		}
+		own = own[:n-1]
+	}
+	left := keepEvents
+	for _, r := range own {
+		for _, top := range [...][]byte{bucketEvents, bucketLost} {
+			b, err := runBucket(tx, top, r.id, false)
+			if b == nil || err != nil {
+				continue
+			}
+			if left <= 0 {
+				if err := tx.Bucket(top).DeleteBucket([]byte(r.id)); err != nil {
+					return err
+				}
+				continue
+			}
+			n := b.Stats().KeyN
+			if err := dropFirst(b, left); err != nil {
+				return err
+			}
+			left -= min(n, left)
+		}
+	}
+	return nil
+}
+
+// aged is a run and up to when it was read.
+type aged struct {
+	id     string
+	looked int64
 }
 
 func (h *history) takeRollups(tx *bbolt.Tx, id string, r *runRecord, g int, a *rollupAnswer) error {
@@ -140,8 +202,13 @@ func (h *history) takeRollups(tx *bbolt.Tx, id string, r *runRecord, g int, a *r
 		if start, _, _ := parseSlotKey(p.key); start < r.Open[g] {
 			continue // it had ended when it was read before
 		}
-		if bytes.Equal(slots.Get(p.key), p.value) {
+		old := slots.Get(p.key)
+		if bytes.Equal(old, p.value) {
 			continue
+		}
+		r.Bytes += int64(len(p.value) - len(old))
+		if old == nil {
+			r.Bytes += int64(len(p.key))
 		}
 		if err := slots.Put(p.key, p.value); err != nil {
 			return err
@@ -185,7 +252,7 @@ func (h *history) takeEvents(tx *bbolt.Tx, id string, r *runRecord, a *eventAnsw
 			}
 		}
 		oldest := eventKey(a.next - min(a.next, keepEvents))
-		if _, err := dropBelow(events, oldest, len(a.puts)+keepEvents); err != nil {
+		if _, _, err := dropBelow(events, oldest, len(a.puts)+keepEvents); err != nil {
 			return err
 		}
 	}
@@ -193,19 +260,19 @@ func (h *history) takeEvents(tx *bbolt.Tx, id string, r *runRecord, a *eventAnsw
 	return nil
 }
 
-// dropBelow deletes keys below a bound, the lowest ones, most of them at most, and tells how many.
-func dropBelow(b *bbolt.Bucket, bound []byte, most int) (int, error) {
+// dropBelow deletes keys below a bound, the lowest ones, most of them at most, and tells how many, and of how many bytes.
+func dropBelow(b *bbolt.Bucket, bound []byte, most int) (n int, size int64, err error) {
 	var keys [][]byte
 	c := b.Cursor()
-	for k, _ := c.First(); k != nil && bytes.Compare(k, bound) < 0 && len(keys) < most; k, _ = c.Next() {
-		keys = append(keys, bytes.Clone(k))
+	for k, v := c.First(); k != nil && bytes.Compare(k, bound) < 0 && len(keys) < most; k, v = c.Next() {
+		keys, size = append(keys, bytes.Clone(k)), size+int64(len(k)+len(v))
 	}
 	for _, k := range keys { // a cursor loses its place when its bucket is changed
 		if err := b.Delete(k); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 	}
-	return len(keys), nil
+	return len(keys), size, nil
 }
 
 // dropFirst deletes the lowest keys until keep are left.

@@ -98,7 +98,7 @@ func (h *history) usage(q usageQuery) (*usage, error) {
 				return nil
 			}
 			last := string(latest.Get([]byte(r.Runner))) == id
-			looked := r.Looked
+			looked := r.looked()
 			at, fresh := q.looked[r.Runner]
 			if last {
 				looked = max(looked, at)
@@ -138,7 +138,7 @@ func (h *history) usage(q usageQuery) (*usage, error) {
 
 // addGap adds what may be missing after a run was last read, if it is in the answer's time.
 func (u *usage) addGap(id string, r *runRecord, looked int64, last, fresh bool, now int64) {
-	gap := usageGap{Runner: r.Runner, Run: id, From: looked, To: r.Until, Reason: gapRestart}
+	gap := usageGap{Runner: r.Runner, Run: id, From: looked, To: r.until(), Reason: gapRestart}
 	if last {
 		if fresh || now-looked < unreadAfter.Milliseconds() {
 			return
