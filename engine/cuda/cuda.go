@@ -31,6 +31,9 @@ type (
 	// UnsupportedError: something of a model, or of the card, that this backend does not
 	// do. Open returns it too; the CPU then serves the model.
 	UnsupportedError = cuda.UnsupportedError
+	// MemoryError: the card ran out of memory while a model was loaded, though what was
+	// planned had seemed to fit: something else took it meanwhile, or the driver itself.
+	MemoryError = cuda.MemoryError
 	// DriverError: a call to the driver that failed.
 	DriverError = driver.Error
 )
@@ -46,9 +49,9 @@ func Devices() []engine.Device {
 
 // Detect lists the GPUs that models can run on, and says what is wrong with the others:
 // an *AbsentError where there is no driver, else the errors of all cards that are left
-// out. Both results may hold something. Nothing is compiled and none of a card's memory taken yet
-// but what the driver takes for itself; who is done with a device before the process
-// ends closes it, after the engines on it. Safe for concurrent use.
+// out. Both results may hold something. Nothing is compiled and none of a card's memory
+// taken before a model is to be opened on it; who is done with a device before the
+// process ends closes it, after the engines on it. The driver's library stays loaded. Safe for concurrent use.
 func Detect(o Options) ([]engine.Device, error) {
 	d, err := driver.Open()
 	if err != nil {

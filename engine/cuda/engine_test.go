@@ -159,6 +159,30 @@ func TestTooSmallACard(t *testing.T) {
 	}
 }
 
+// TestFullCard: the most KV pages that fit are such that the driver still has memory
+// for kernels and graphs.
+func TestFullCard(t *testing.T) {
+	gpu, _ := simulated(t, fakedriver.Options{Card: fakedriver.Card{Memory: 16 << 20}})
+	o := options(gpu)
+	o.KVPages = 1 << 20
+	_, err := engine.OpenFS(file(t), "m.gguf", o)
+	var memory *engine.MemoryError
+	if !errors.As(err, &memory) || memory.FitPages == 0 {
+		t.Fatal(err)
+	}
+	o.KVPages = memory.FitPages
+	e, err := engine.OpenFS(file(t), "m.gguf", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Complete(context.Background(), engine.Request{Tokens: []int32{1, 2}, MaxTokens: 3, IgnoreEOS: true}); err != nil {
+		t.Error(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestKVTypeThatLacks: so is a type of the cache for which there are no kernels.
 func TestKVTypeThatLacks(t *testing.T) {
 	gpu, fake := simulated(t, fakedriver.Options{})

@@ -64,8 +64,9 @@ func (p *placer) place(o paddock.Options) (*placed, error) {
 	}
 	err = errors.Join(err, closeAll(found))
 	var memory *paddock.MemoryError
+	var ranOut *cuda.MemoryError
 	var unsupported *cuda.UnsupportedError
-	if p.device == "auto" && (errors.As(err, &memory) || errors.As(err, &unsupported)) {
+	if p.device == "auto" && (errors.As(err, &memory) || errors.As(err, &ranOut) || errors.As(err, &unsupported)) {
 		return p.onCPU(o, fmt.Sprintf("the CPU, as no GPU can take the model: %v", err))
 	}
 	return nil, err

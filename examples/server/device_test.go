@@ -26,6 +26,7 @@ func (c *card) Close() error {
 func TestPlace(t *testing.T) {
 	broken := errors.New("broken card")
 	memory := &paddock.MemoryError{Weights: 2, Available: 1}
+	ranOut := &cuda.MemoryError{For: "a runner", Available: -1}
 	unsupported := &cuda.UnsupportedError{What: "operation", Which: "pool"}
 	for _, c := range []struct {
 		device string
@@ -42,6 +43,7 @@ func TestPlace(t *testing.T) {
 		{"auto", 1, nil, nil, true, "a GPU", nil},
 		{"auto", 2, broken, nil, true, "a GPU", nil},
 		{"auto", 1, nil, memory, false, "no GPU can take the model: engine: the model needs", nil},
+		{"auto", 1, nil, ranOut, false, "for a runner the driver has too little memory", nil},
 		{"auto", 1, nil, unsupported, false, "pool", nil},
 		{"auto", 1, nil, broken, false, "", broken},
 		{"cuda", 1, nil, nil, true, "a GPU", nil},

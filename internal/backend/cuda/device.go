@@ -40,20 +40,20 @@ const leastMajor = 8
 // Device is one GPU. Its methods are safe for concurrent use. What it holds is given
 // back when it and all its models and runners are closed, in whatever order.
 type Device struct {
-	opts    Options
-	driver  *driver.Driver
-	facts   driver.Facts
-	context driver.Context
-	log     *slog.Logger
+	opts   Options
+	driver *driver.Driver
+	facts  driver.Facts
+	log    *slog.Logger
 
 	mu      sync.Mutex
-	holders int // the device itself if it is open, models, runners
+	context driver.Context // 0: not asked for yet
+	holders int            // the device itself if it is open, models, runners
 	closed  bool
 	kernels *kernels // nil: not compiled yet
 }
 
-// Open makes a device ready to be asked: nothing is compiled and no memory reserved
-// but what the driver takes for itself. The error is a *driver.AbsentError where there
+// Open makes a device ready to be asked: nothing is compiled and none of its memory
+// taken, not even what the driver takes for itself once the device is used. The error is a *driver.AbsentError where there
 // is no driver, an *UnsupportedError where the device is too old.
 func Open(o Options) (*Device, error) {
 	d := &Device{opts: o, driver: o.Driver, log: o.Logger, holders: 1}
@@ -86,8 +86,7 @@ func (d *Device) open() error {
 	if d.facts.Major < leastMajor {
 		return &UnsupportedError{What: "a GPU of compute capability", Which: fmt.Sprintf("%d.%d (%s), less than %d.0,", d.facts.Major, d.facts.Minor, d.facts.Name, leastMajor)}
 	}
-	d.context, err = d.driver.Retain(d.facts.Device)
-	return err
+	return nil
 }
 
 // Name implements backend.Device.
@@ -97,11 +96,11 @@ func (d *Device) Name() string { return "cuda/" + d.facts.Name }
 func (d *Device) Facts() driver.Facts { return d.facts }
 
 // Memory implements backend.Memory: what is free on the device now, whoever has the
-// rest.
+// rest, less what is kept back (see keptBack).
 func (d *Device) Memory() (available int64, known bool) {
 	err := d.use(func() error {
 		free, _, err := d.driver.MemInfo()
-		available = int64(free)
+		available = max(int64(free)-keptBack(d.facts.Memory), 0)
 		return err
 	})
 	return available, err == nil
@@ -126,7 +125,7 @@ func (d *Device) Load(p *prog.Program, src backend.Source, progress func(done, t
 		err = m.load(src, progress)
 	}
 	if err != nil {
-		return nil, errors.Join(err, m.Close())
+		return nil, errors.Join(d.short("the model", err), m.Close())
 	}
 	return m, nil
 }
@@ -150,14 +149,34 @@ func (d *Device) compile() (err error) {
 func (d *Device) use(f func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := d.driver.SetCurrent(d.context); err != nil {
+	c, err := d.retain()
+	if err != nil {
 		return err
 	}
-	err := f()
+	if err := d.driver.SetCurrent(c); err != nil {
+		return err
+	}
+	err = f()
 	if e := d.driver.SetCurrent(0); err == nil {
 		err = e
 	}
 	return err
+}
+
+// retain is the device's context, which is made when it is first wanted: it takes
+// hundreds of MB of the device, of which nothing may ever be used.
+func (d *Device) retain() (driver.Context, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.context != 0 {
+		return d.context, nil
+	}
+	if d.holders == 0 {
+		return 0, errClosed
+	}
+	var err error
+	d.context, err = d.driver.Retain(d.facts.Device)
+	return d.context, err
 }
 
 // hold takes a share in the device; drop gives it back.
@@ -175,7 +194,7 @@ func (d *Device) hold() error {
 func (d *Device) drop() error {
 	d.mu.Lock()
 	d.holders--
-	last := d.holders == 0
+	last, context := d.holders == 0, d.context
 	d.mu.Unlock()
 	if !last {
 		return nil
@@ -184,7 +203,10 @@ func (d *Device) drop() error {
 	if d.kernels != nil {
 		err = d.use(d.kernels.unload)
 	}
-	return errors.Join(err, d.driver.Release(d.facts.Device), d.closeDriver())
+	if context != 0 {
+		err = errors.Join(err, d.driver.Release(d.facts.Device))
+	}
+	return errors.Join(err, d.closeDriver())
 }
 
 func (d *Device) closeDriver() error {

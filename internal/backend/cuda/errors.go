@@ -30,13 +30,16 @@ func unsupported(o prog.Op, what string, which any) error {
 // MemoryError says that the device has too little memory for something.
 type MemoryError struct {
 	For       string // "the weights", …
-	Need      int64  // bytes
+	Need      int64  // bytes; 0: only the driver knows
 	Available int64  // bytes; −1: unknown
 	Err       error  // the driver's
 }
 
 func (e *MemoryError) Error() string {
 	s := fmt.Sprintf("cuda: %s take %d bytes of device memory", e.For, e.Need)
+	if e.Need == 0 {
+		s = fmt.Sprintf("cuda: for %s the driver has too little memory", e.For)
+	}
 	if e.Available >= 0 {
 		s += fmt.Sprintf(", %d are free", e.Available)
 	}

@@ -28,7 +28,7 @@ func (m *model) NewRunner(l backend.Limits) (backend.Runner, error) {
 	}
 	r, err := newRunner(m, l)
 	if err != nil {
-		return nil, errors.Join(err, m.drop())
+		return nil, errors.Join(m.device.short("a runner", err), m.drop())
 	}
 	return r, nil
 }

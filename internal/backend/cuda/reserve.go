@@ -78,3 +78,19 @@ func (r *reservation) free() error {
 	r.pieces, r.sizes = nil, nil
 	return errors.Join(errs...)
 }
+
+// keptBack is the part of a device's memory that models and runners leave: what the
+// driver itself takes later, for the code of kernels, their local memory and graphs,
+// grows with neither of them and can't be asked for. It is 3 % and at least 512 MiB,
+// of devices with less than 8 GiB a sixteenth.
+func keptBack(memory uint64) int64 {
+	return int64(max(min(512<<20, memory/16), memory/100*3))
+}
+
+// short is the error of a call, a *MemoryError if the driver ran out of memory in it.
+func (d *Device) short(what string, err error) error {
+	if m := (*MemoryError)(nil); errors.As(err, &m) || !driver.IsOutOfMemory(err) {
+		return err
+	}
+	return &MemoryError{For: what, Available: -1, Err: err}
+}

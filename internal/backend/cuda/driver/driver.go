@@ -12,19 +12,23 @@ const leastVersion = 11040
 // goroutines at once, Close excepted; but for those about the driver as a whole, a
 // call acts on the context that is current on the calling thread.
 type Driver struct {
-	table Table
-	lib   Library
+	table   Table
+	lib     Library
+	started bool // cuInit has succeeded
 }
 
 // New binds all functions of a library and starts it. The library belongs to the
 // Driver from then on, also where the error is not nil.
 func New(l Library) (*Driver, error) {
 	d := &Driver{lib: l}
-	if err := d.start(); err != nil {
-		l.Close() // the reason is why it could not be used
-		return nil, err
+	err := d.start()
+	if err == nil {
+		return d, nil
 	}
-	return d, nil
+	if !d.started {
+		l.Close() // the reason is why it could not be used
+	}
+	return nil, err
 }
 
 func (d *Driver) start() error {
@@ -34,6 +38,7 @@ func (d *Driver) start() error {
 	if err := d.err("cuInit", d.table.Init(0)); err != nil {
 		return err
 	}
+	d.started = true
 	version, err := d.Version()
 	if err != nil {
 		return err
@@ -47,8 +52,10 @@ func (d *Driver) start() error {
 // Name is the library's.
 func (d *Driver) Name() string { return d.lib.Name() }
 
-// Close unloads the library. No call may be running, or follow.
-func (d *Driver) Close() error { return d.lib.Close() }
+// Close says that no call will follow. The library stays loaded: once it has started
+// it has threads, and things to do at the end of the process, which must not lose
+// their code; it takes nothing more than that.
+func (d *Driver) Close() error { return nil }
 
 // Version is the CUDA that the driver offers: 1000 × major + 10 × minor.
 func (d *Driver) Version() (int, error) {

@@ -25,6 +25,7 @@ func (d *Driver) primaryCtxRetain(c *driver.Context, device driver.Device) drive
 func (d *Driver) open() {
 	d.sticky, d.fault = driver.Success, nil
 	d.mem = newMemory(&d.opts, d.card.Memory)
+	d.mem.take(ofContext)
 	d.pinned = nil
 	d.modules = map[driver.Module]*module{}
 	d.funcs = map[driver.Function]*function{}

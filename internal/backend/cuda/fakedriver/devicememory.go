@@ -14,12 +14,39 @@ type memory struct {
 	machine     *ptxsim.Machine
 	blocks      []block // by address
 	total, used uint64
+	bare        bool
+}
+
+// What the driver takes for itself, as parts of all memory.
+const (
+	ofContext = 64
+	ofModule  = 4096
+	ofGraph   = 65536
+)
+
+// take is what the driver takes; false where there is too little.
+func (m *memory) take(part uint64) bool {
+	if m.bare {
+		return true
+	}
+	if m.total/part > m.total-m.used {
+		return false
+	}
+	m.used += m.total / part
+	return true
+}
+
+// giveBack undoes take.
+func (m *memory) giveBack(part uint64) {
+	if !m.bare {
+		m.used -= m.total / part
+	}
 }
 
 func newMemory(o *Options, bytes uint64) memory {
 	return memory{
 		machine: ptxsim.NewMachine(ptxsim.Options{Seed: o.Seed, MaxShared: o.card().SharedOptin}),
-		total:   bytes,
+		total:   bytes, bare: o.Card.Bare,
 	}
 }
 

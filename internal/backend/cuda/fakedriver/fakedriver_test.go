@@ -229,7 +229,7 @@ func TestContext(t *testing.T) {
 }
 
 func TestMemory(t *testing.T) {
-	r := newRig(t, Options{Card: Card{Memory: 4096}})
+	r := newRig(t, Options{Card: Card{Memory: 4096, Bare: true}})
 	a := r.alloc(1000)
 	var free, total uint64
 	r.ok(r.t.MemGetInfo(&free, &total))

@@ -22,6 +22,9 @@ func (d *Driver) graphInstantiate(exec *driver.GraphExec, g driver.Graph, flags 
 	if exec == nil || from == nil || flags != 0 {
 		return driver.InvalidValue
 	}
+	if !d.mem.take(ofGraph) {
+		return driver.OutOfMemory
+	}
 	x := &graphExec{tasks: slices.Clone(from.tasks)}
 	for i := range x.tasks {
 		x.tasks[i].params = slices.Clone(x.tasks[i].params)
@@ -62,6 +65,7 @@ func (d *Driver) graphExecDestroy(exec driver.GraphExec) driver.Result {
 		return driver.InvalidValue
 	}
 	delete(d.execs, exec)
+	d.mem.giveBack(ofGraph)
 	return driver.Success
 }
 

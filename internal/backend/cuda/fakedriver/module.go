@@ -57,6 +57,9 @@ func (d *Driver) moduleLoadDataEx(m *driver.Module, image *byte, count uint32, o
 	if arch := strings.TrimPrefix(text.Target(), "sm_"); number(arch) > d.card.Major*10+d.card.Minor {
 		return noBinary
 	}
+	if !d.mem.take(ofModule) {
+		return driver.OutOfMemory
+	}
 	logs.write(driver.JITInfoLog, "fake ptxas info    : 0 bytes gmem")
 	*m = driver.Module(d.handle())
 	d.modules[*m] = &module{text}
@@ -129,6 +132,7 @@ func (d *Driver) moduleUnload(m driver.Module) driver.Result {
 		return r
 	}
 	delete(d.modules, m)
+	d.mem.giveBack(ofModule)
 	for h, f := range d.funcs {
 		if f.module == m {
 			delete(d.funcs, h)

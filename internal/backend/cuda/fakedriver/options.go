@@ -26,6 +26,9 @@ type Card struct {
 	Multiprocessors int
 	SharedOptin     int // most shared memory of a block in bytes, where a function asks for it
 	Integrated      bool
+	// Bare leaves all of the memory to allocations. Else the context takes a 64th, each
+	// module a 4096th and each instantiated graph a 65536th.
+	Bare bool
 }
 
 // DefaultCard is the least that the kernels are made for: compute capability 8.0, but
