@@ -14,7 +14,7 @@ type utilization struct{ gpu, memory uint32 }
 var _ [8]byte = [unsafe.Sizeof(utilization{})]byte{}
 
 // memoryV1 counts what the driver keeps for itself as used.
-type memoryV1 struct{ total, _, used uint64 } // between them: free
+type memoryV1 struct{ total, free, used uint64 }
 
 var _ [24]byte = [unsafe.Sizeof(memoryV1{})]byte{}
 
@@ -22,7 +22,8 @@ type memoryV2 struct {
 	version uint32
 	_       uint32
 	total   uint64
-	_, _    uint64 // reserved, free
+	_       uint64 // reserved
+	free    uint64
 	used    uint64
 }
 

@@ -1,14 +1,10 @@
 package nvml
 
-import (
-	"strings"
-
-	"github.com/prometheus/client_golang/prometheus"
-)
+import "github.com/prometheus/client_golang/prometheus"
 
 // Collector shows a poller's last reading as the paddock_gpu_ families. It never
-// calls the library. A device is shown whole or not at all: not while it is lost, and
-// none while the reading is stale. It belongs to one process of a machine, the one
+// calls the library. A device is shown whole or not at all: not while it is lost or
+// its sample stale. It belongs to one process of a machine, the one
 // that polls.
 type Collector struct {
 	p     *Poller
@@ -42,15 +38,11 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 		f := &families[i]
 		for j := range r.Devices {
 			d := &r.Devices[j]
-			if d.Lost != nil {
+			if !r.Current(j) {
 				continue
 			}
 			f.values(d, func(v float64, own ...string) {
-				labels := d.ids()
-				for _, o := range own {
-					labels = append(labels, strings.ToValidUTF8(o, "\uFFFD"))
-				}
-				to <- prometheus.MustNewConstMetric(c.descs[i], f.kind, v, labels...)
+				to <- prometheus.MustNewConstMetric(c.descs[i], f.kind, v, append(d.ids(), own...)...)
 			})
 		}
 	}

@@ -3,7 +3,6 @@ package nvml
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -72,7 +71,7 @@ func (d *Device) identify() *Error {
 	if code := c.uuid(d.handle, &b[0], nameSize); code != Success {
 		return &Error{"nvmlDeviceGetUUID", code}
 	}
-	d.info.UUID, _, _ = strings.Cut(string(b), "\x00")
+	d.info.UUID = clean(b)
 	d.info.Name = text(func(to *byte, size uint32) Code { return c.name(d.handle, to, size) }, c.name != nil)
 	d.info.PCI = d.busID()
 	var major, minor int32
@@ -107,6 +106,5 @@ func (d *Device) busID() string {
 	default:
 		return ""
 	}
-	s, _, _ := strings.Cut(string(id), "\x00")
-	return s
+	return clean(id)
 }

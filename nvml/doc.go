@@ -19,8 +19,9 @@
 //	                     last reading ◄── Latest, Collector: never call the library
 //
 // A call into the library that blocks holds up the thread and nothing else: readers
-// see the last reading and how old it is, and after [StaleAfter] the metrics leave it
-// out. A device that is lost is marked so while others go on; it is looked for again
+// see the last reading and how old it is. Each device's sample has its own time: where
+// a device takes long, those before it are shown meanwhile, and after [StaleAfter] the
+// metrics leave out the devices whose samples are older. A device that is lost is marked so while others go on; it is looked for again
 // after 10 s, then ever more seldom, up to every 5 minutes.
 //
 // Every reading is optional: what a device can't tell is asked for once and then left

@@ -59,6 +59,16 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("nvml: the GPUs of this machine are polled by another process: %s is held by pid %d", e.Path, e.PID)
 }
 
+// LockFileError says that what is in the lock's place is no lock. It was left as it is.
+type LockFileError struct {
+	Path string
+	Why  string
+}
+
+func (e *LockFileError) Error() string {
+	return fmt.Sprintf("nvml: %s can't be the lock of the machine's polling process: %s; take it away, or name another file", e.Path, e.Why)
+}
+
 // BusyError says that the library has not returned from a call.
 type BusyError struct {
 	Doing string // what was asked

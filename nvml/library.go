@@ -1,6 +1,7 @@
 package nvml
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,6 +27,9 @@ type Library struct {
 	host func() (total, used uint64, ok bool)
 }
 
+// mostDevices bounds what a library that answers nonsense makes us ask.
+const mostDevices = 1024
+
 // missing is an index for which the library gives no device.
 type missing struct {
 	index int
@@ -39,6 +43,9 @@ func Open(o Options) (*Library, error) { return open(o.withDefaults(), new(activ
 func open(o Options, doing *activity) (*Library, error) {
 	var tried []Attempt
 	for _, name := range o.Library {
+		if doing.over() {
+			return nil, errOver
+		}
 		l, err := openOne(name, o, doing)
 		if err == nil {
 			return l, nil
@@ -85,9 +92,15 @@ func (l *Library) find() error {
 	if c := l.call.count(&n); c != Success {
 		return &Error{"nvmlDeviceGetCount_v2", c}
 	}
+	if n > mostDevices {
+		return fmt.Errorf("nvml: the library says that there are %d devices, and no machine has more than %d", n, mostDevices)
+	}
 	driver := text(func(to *byte, size uint32) Code { return l.call.driverVersion(to, size) }, l.call.driverVersion != nil)
 	cuda := l.cudaVersion()
 	for i := range n {
+		if l.doing.over() {
+			return errOver
+		}
 		var h handle
 		if c := l.call.byIndex(i, &h); c != Success {
 			l.missing = append(l.missing, missing{int(i), &Error{"nvmlDeviceGetHandleByIndex_v2", c}})
@@ -147,6 +160,12 @@ func text(read func(to *byte, size uint32) Code, has bool) string {
 	if read(&b[0], nameSize) != Success {
 		return ""
 	}
-	s, _, _ := strings.Cut(string(b), "\x00")
-	return s
+	return clean(b)
+}
+
+// clean is a text of the library up to its end. Bytes that are no text are replaced:
+// pages and JSON take valid text alone.
+func clean(b []byte) string {
+	b, _, _ = bytes.Cut(b, []byte{0})
+	return strings.ToValidUTF8(string(b), "\uFFFD")
 }

@@ -26,8 +26,13 @@ type fileLock struct {
 	f *os.File
 }
 
+// pidMost is longer than any pid, and than what a lock may hold.
+const pidMost = 32
+
 // takeLock locks the file at path, or at the machine's place. The error is a
-// *HeldError where another has it.
+// *HeldError where another has it, a *LockFileError where something else than a lock
+// is there. Of the machine's place, which anybody may fill, no other is tried then:
+// two processes that found it filled and not filled would both poll.
 func takeLock(path string) (*fileLock, error) {
 	if path == "" {
 		path = lockPath()
@@ -35,6 +40,9 @@ func takeLock(path string) (*fileLock, error) {
 	f, err := openLock(path)
 	if err != nil {
 		return nil, fmt.Errorf("nvml: the lock of the machine's polling process: %w; name another file", err)
+	}
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		return nil, errors.Join(&LockFileError{path, "it is not a regular file"}, err, f.Close())
 	}
 	if err := tryLock(f); err != nil {
 		held := &HeldError{Path: path}
@@ -46,12 +54,22 @@ func takeLock(path string) (*fileLock, error) {
 		}
 		return nil, held
 	}
+	if !onlyPID(f) {
+		return nil, errors.Join(&LockFileError{path, "it holds something else than a pid"}, f.Close())
+	}
 	// Where the file is another user's and not ours to write, it says no pid, which
 	// is better than the pid of its last holder: that one left none.
 	if err := writePID(f, strconv.Itoa(os.Getpid())); err != nil && !errors.Is(err, os.ErrPermission) {
 		return nil, errors.Join(fmt.Errorf("nvml: writing the pid to %s: %w", path, err), f.Close())
 	}
 	return &fileLock{f}, nil
+}
+
+// onlyPID tells whether a file is what a lock is: empty, or a pid. Nothing else is to
+// be emptied.
+func onlyPID(f *os.File) bool {
+	b, err := io.ReadAll(io.NewSectionReader(f, 0, pidMost+1))
+	return err == nil && len(b) <= pidMost && strings.Trim(strings.TrimSpace(string(b)), "0123456789") == ""
 }
 
 // free lets go of the lock.
@@ -75,7 +93,7 @@ func writePID(f *os.File, pid string) error {
 // the last holder's, which did not end well.
 func holder(f *os.File) int {
 	for range pidTries {
-		b, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
+		b, err := io.ReadAll(io.NewSectionReader(f, 0, pidMost))
 		if err == nil {
 			if pid, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && pid > 0 && alive(pid) {
 				return pid

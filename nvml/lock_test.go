@@ -122,6 +122,9 @@ func TestLockFile(t *testing.T) {
 	if err := l.free(); err != nil {
 		t.Fatal(err)
 	}
+	if b, err := os.ReadFile(path); err != nil || len(b) > 0 {
+		t.Errorf("a lock that is free says %q, %v", b, err)
+	}
 	link := path + ".link"
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
@@ -134,5 +137,36 @@ func TestLockFile(t *testing.T) {
 	}
 	if p := lockPath(); !filepath.IsAbs(p) {
 		t.Errorf("the machine's lock is %q", p)
+	}
+}
+
+// A file that is something else is refused and left as it is; one of a holder that was
+// killed is a lock.
+func TestLockFileOfSomethingElse(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	for text, isLock := range map[string]bool{
+		"": true, "4242": true, " 4242\n": true,
+		"a diary": false, "4242 and a diary": false, strings.Repeat("1", pidMost+1): false, strings.Repeat(" ", pidMost) + "x": false, "\x00": false,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		l, err := takeLock(path)
+		if isLock {
+			if err != nil {
+				t.Errorf("%q: %v", text, err)
+				continue
+			}
+			if err := l.free(); err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		if !errors.As(err, new(*LockFileError)) {
+			t.Errorf("%q: error %v, want that it is no lock", text, err)
+		}
+		if b, err := os.ReadFile(path); err != nil || string(b) != text {
+			t.Errorf("%q became %q, %v", text, b, err)
+		}
 	}
 }

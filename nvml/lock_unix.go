@@ -24,19 +24,23 @@ func lockPath() string {
 	return filepath.Join("/tmp", lockName)
 }
 
+// asItIs: no link is followed, and nothing waited for.
+const asItIs = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+
 // openLock opens the file, or makes it so that other users can lock it and say so.
 // In a folder of everybody, systems refuse to open another user's file where it might
 // have to be made, root's attempt included; so that is done apart. Links are refused.
+// Nothing is waited for: a pipe that somebody put there would never open.
 func openLock(path string) (*os.File, error) {
 	for {
-		f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW, 0)
+		f, err := os.OpenFile(path, os.O_RDWR|asItIs, 0)
 		if errors.Is(err, os.ErrPermission) {
-			f, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+			f, err = os.OpenFile(path, os.O_RDONLY|asItIs, 0)
 		}
 		if !errors.Is(err, os.ErrNotExist) {
 			return f, err
 		}
-		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o666)
+		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|asItIs, 0o666)
 		if errors.Is(err, os.ErrExist) {
 			continue // another process made it just now
 		}

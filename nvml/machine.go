@@ -39,20 +39,35 @@ type tracked struct {
 	totals totals
 }
 
-// turn samples every device that there is.
-func (m *machine) turn(now time.Time) *Reading {
+// turn samples every device that there is. Of a turn that takes long, what is known by
+// then goes to publish in between.
+func (m *machine) turn(now time.Time, publish func(*Reading)) *Reading {
 	if m.lib == nil && m.retryIn == 0 || m.retryIn > 0 && !now.Before(m.retryAt) {
 		m.open()
 	}
-	for _, t := range m.known {
-		if t.dev != nil {
-			m.sample(t)
+	told := now
+	for i, t := range m.known {
+		if t.dev == nil {
+			continue
+		}
+		m.sample(t)
+		if at := m.o.Clock.Now(); at.Sub(told) >= watchedEvery && i < len(m.known)-1 && !m.doing.over() {
+			publish(m.reading(now))
+			told = at
 		}
 	}
 	m.plan(now)
-	r := &Reading{Time: now, Err: m.openErr, Devices: make([]DeviceReading, 0, len(m.known))}
+	return m.reading(now)
+}
+
+// reading is what is known now, in a turn that began then.
+func (m *machine) reading(begun time.Time) *Reading {
+	r := &Reading{Time: begun, Err: m.openErr, Devices: make([]DeviceReading, 0, len(m.known))}
 	for _, t := range m.known {
 		r.Devices = append(r.Devices, DeviceReading{t.info, t.sample, t.totals.get(), t.lost})
+		if t.sample.Time.After(r.Time) {
+			r.Time = t.sample.Time
+		}
 	}
 	return r
 }
@@ -138,6 +153,7 @@ func (m *machine) match(devices []*Device, missing []missing) {
 			m.log.Info("GPU found again", "gpu", d.info.Index, "uuid", d.info.UUID)
 		}
 		t.info, t.dev, t.lost = d.info, d, nil
+		t.totals.anew()
 		delete(here, d.info.UUID)
 	}
 	for _, d := range devices {

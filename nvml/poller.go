@@ -40,7 +40,8 @@ type Poller struct {
 
 // NewPoller takes the machine's lock, opens the library and begins to sample; the
 // first reading is there when it returns. The error is a *HeldError where another
-// process polls, an *OpenError where there is no library that works. Where the
+// process polls, a *LockFileError where something else is in the lock's place, an
+// *OpenError where there is no library that works. Where the
 // library takes more than 10 s, as it may while a driver starts, the poller goes on
 // without: its readings say so until the library has come.
 //
@@ -88,11 +89,22 @@ func (p *Poller) Latest() Reading {
 	if r == nil {
 		return Reading{}
 	}
+	return p.aged(r)
+}
+
+// aged is a reading as it is handed out now.
+func (p *Poller) aged(r *Reading) Reading {
 	out := *r
 	if !out.Time.IsZero() {
 		out.Age = max(0, p.o.Clock.Now().Sub(out.Time))
 	}
 	return out
+}
+
+// publish makes a reading the last one.
+func (p *Poller) publish(r *Reading) {
+	p.last.Store(r)
+	p.watchers.send(p.aged(r))
 }
 
 // Watch gives a channel that holds the newest reading, the last one at once, and what
@@ -135,7 +147,7 @@ func (p *Poller) run() {
 	}()
 	for first := true; ; first = false {
 		begun := p.o.Clock.Now()
-		r := m.turn(begun)
+		r := m.turn(begun, p.publish)
 		if first && p.waiting.CompareAndSwap(true, false) {
 			if r.Err != nil {
 				p.first <- r.Err
@@ -147,8 +159,7 @@ func (p *Poller) run() {
 		if p.doing.over() {
 			return // the turn was cut short
 		}
-		p.last.Store(r)
-		p.watchers.send(*r)
+		p.publish(r)
 		if !p.rest(begun) {
 			return
 		}

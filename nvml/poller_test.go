@@ -172,14 +172,14 @@ func TestDeviceLostAndFound(t *testing.T) {
 	if want := []time.Duration{10 * time.Second, 30 * time.Second, 70 * time.Second, 150 * time.Second, 310 * time.Second, 610 * time.Second, 910 * time.Second}; !slices.Equal(at, want) {
 		t.Errorf("initialised anew at %v, want %v", at, want)
 	}
-	f.say("devices 3\ngpu 1 energy_mj 1000\n")
+	f.say("devices 3\ngpu 1 energy_mj 4000\n")
 	for range 300 { // 5 min at most
 		if c.turn(t); p.Latest().Devices[1].Lost == nil {
 			break
 		}
 	}
 	// Its count began again: the total goes on.
-	if d := p.Latest().Devices[1]; d.Lost != nil || d.Sample.Energy != some(1.0) || d.Totals.Energy != some(6.0) {
+	if d := p.Latest().Devices[1]; d.Lost != nil || d.Sample.Energy != some(4.0) || d.Totals.Energy != some(9.0) {
 		t.Errorf("the device that came back: %+v", d)
 	}
 	inits = f.calls("nvmlInit_v2")

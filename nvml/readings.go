@@ -1,5 +1,7 @@
 package nvml
 
+import "runtime"
+
 // reading is a value, or a few that are asked for together.
 type reading struct {
 	call string // by which it is known in errors
@@ -45,14 +47,14 @@ func readMemory(d *Device, s *Sample) Code {
 		if !ok {
 			return NoData
 		}
-		s.MemoryTotal, s.MemoryUsed = some(total), some(used)
+		s.MemoryTotal, s.MemoryUsed, s.MemoryFree = some(total), some(used), some(total-used)
 		return Success
 	}
 	c := FunctionNotFound
 	if d.lib.call.memoryV2 != nil && !d.noV2 {
 		m := memoryV2{version: memoryVersion2}
 		if c = d.lib.call.memoryV2(d.handle, &m); c == Success && m.total > 0 {
-			s.MemoryTotal, s.MemoryUsed = some(m.total), some(m.used)
+			s.MemoryTotal, s.MemoryUsed, s.MemoryFree = some(m.total), some(m.used), some(m.free)
 			return Success
 		}
 		if c != Success && !c.forGood() {
@@ -67,7 +69,7 @@ func readMemory(d *Device, s *Sample) Code {
 	if c = d.lib.call.memoryV1(d.handle, &m); c != Success || m.total == 0 {
 		return noMemory(c)
 	}
-	s.MemoryTotal, s.MemoryUsed = some(m.total), some(m.used)
+	s.MemoryTotal, s.MemoryUsed, s.MemoryFree = some(m.total), some(m.used), some(m.free)
 	return Success
 }
 
@@ -155,7 +157,7 @@ func readPCIeBytes(d *Device, s *Sample) Code {
 		if f.code != Success {
 			return f.code
 		}
-		if f.kind != kindUnsignedLong && f.kind != kindUnsignedLongLong {
+		if !wide(f.kind, runtime.GOOS) {
 			return NotSupported
 		}
 	}
@@ -167,6 +169,11 @@ func readPCIeBytes(d *Device, s *Sample) Code {
 	}
 	p.at, p.rxBytes, p.txBytes, p.counts = s.Time, rx, tx, true
 	return Success
+}
+
+// wide tells whether a value of the kind has 64 bits: C's unsigned long has 32 on Windows.
+func wide(kind uint32, goos string) bool {
+	return kind == kindUnsignedLongLong || kind == kindUnsignedLong && goos != "windows"
 }
 
 // readPCIeRate is for devices that don't count.

@@ -9,10 +9,11 @@ type Sample struct {
 	Utilization       Opt[float64] // share of the time in which a kernel ran, 0 to 1
 	MemoryUtilization Opt[float64] // share of the time in which memory was read or written, 0 to 1
 
-	// MemoryUsed and MemoryTotal are bytes of the device, or, where its Info says
+	// MemoryUsed, MemoryFree and MemoryTotal are bytes of the device, or, where its Info says
 	// unified, of the system. Used is without what the driver keeps for itself where
-	// the library tells the two apart.
-	MemoryUsed, MemoryTotal Opt[uint64]
+	// the library tells the two apart; free is what the library says is left, less than
+	// the rest of the total then.
+	MemoryUsed, MemoryFree, MemoryTotal Opt[uint64]
 
 	Temperature Opt[float64] // of the GPU, degrees Celsius
 	Power       Opt[float64] // watts

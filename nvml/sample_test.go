@@ -17,6 +17,7 @@ gpu 0 pci 00000000:C1:00.0
 gpu 0 utilization 81 40
 gpu 0 memory_total 1000000
 gpu 0 memory_used 300000
+gpu 0 memory_reserved 100000
 gpu 0 temperature 61
 gpu 0 power_mw 123456
 gpu 0 power_limit_mw 450000
@@ -42,7 +43,7 @@ gpu 0 mig 1
 	s.Time = time.Time{}
 	want := Sample{
 		Utilization: some(0.81), MemoryUtilization: some(0.4),
-		MemoryUsed: some[uint64](300000), MemoryTotal: some[uint64](1000000),
+		MemoryUsed: some[uint64](300000), MemoryFree: some[uint64](600000), MemoryTotal: some[uint64](1000000),
 		Temperature: some(61.0), Power: some(123.456), PowerLimit: some(450.0), Energy: some(5000.5),
 		SMClock: some(1.5e9), MemoryClock: some(9.501e9),
 		PCIeRxBytes: some[uint64](5e12), PCIeTxBytes: some[uint64](7),

@@ -9,10 +9,12 @@ const pcieGap = 2 * pcieEvery
 type total struct {
 	sum, last float64
 	seen      bool
+	anew      bool // the library was opened anew since the last count
 }
 
 // add takes the device's count. After a start from zero, what it shows was added
-// since; more may have been lost with the old one.
+// since; more may have been lost with the old one. A count that falls a little while
+// the library stays open has not started again: it is as before until it rises.
 func (t *total) add(count Opt[float64]) {
 	if !count.OK {
 		return
@@ -22,10 +24,12 @@ func (t *total) add(count Opt[float64]) {
 		t.sum = count.V
 	case count.V >= t.last:
 		t.sum += count.V - t.last
+	case !t.anew && count.V >= t.last/2:
+		return
 	default:
 		t.sum += count.V
 	}
-	t.last, t.seen = count.V, true
+	t.last, t.seen, t.anew = count.V, true, false
 }
 
 func (t *total) get() Opt[float64] { return Opt[float64]{t.sum, t.seen} }
@@ -35,6 +39,13 @@ type totals struct {
 	energy, rx, tx, corrected, uncorrected total
 
 	rateAt time.Time // of the last rate that was added
+}
+
+// anew notes that the counts may have started again.
+func (t *totals) anew() {
+	for _, each := range []*total{&t.energy, &t.rx, &t.tx, &t.corrected, &t.uncorrected} {
+		each.anew = true
+	}
 }
 
 // add takes a sample.

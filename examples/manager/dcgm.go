@@ -44,8 +44,7 @@ var dcgmFamilies = []struct {
 	{"DCGM_FI_DEV_MEM_COPY_UTIL", "Share of the time in which memory was read or written (in %).", prometheus.GaugeValue,
 		func(s *nvml.Sample) nvml.Opt[float64] { return scaled(s.MemoryUtilization, 100) }},
 	{"DCGM_FI_DEV_FB_FREE", "Free memory (in MiB).", prometheus.GaugeValue, func(s *nvml.Sample) nvml.Opt[float64] {
-		used, total := s.MemoryUsed, s.MemoryTotal
-		return nvml.Opt[float64]{V: float64(total.V-min(used.V, total.V)) / (1 << 20), OK: used.OK && total.OK}
+		return nvml.Opt[float64]{V: float64(s.MemoryFree.V) / (1 << 20), OK: s.MemoryFree.OK}
 	}},
 	{"DCGM_FI_DEV_FB_USED", "Used memory (in MiB).", prometheus.GaugeValue, func(s *nvml.Sample) nvml.Opt[float64] {
 		return nvml.Opt[float64]{V: float64(s.MemoryUsed.V) / (1 << 20), OK: s.MemoryUsed.OK}
@@ -64,7 +63,8 @@ func scaled(o nvml.Opt[float64], by float64) nvml.Opt[float64] {
 
 func newDCGM(p poller) *dcgm {
 	d := &dcgm{p: p}
-	d.host, _ = os.Hostname() // without one the label is empty
+	host, _ := os.Hostname() // without one the label is empty
+	d.host = strings.ToValidUTF8(host, "\uFFFD")
 	for _, f := range dcgmFamilies {
 		d.descs = append(d.descs, prometheus.NewDesc(f.name, f.help, dcgmLabels, nil))
 	}
@@ -86,14 +86,11 @@ func (d *dcgm) Collect(to chan<- prometheus.Metric) {
 	}
 	for i := range r.Devices {
 		dev := &r.Devices[i]
-		if dev.Lost != nil {
+		if !r.Current(i) {
 			continue
 		}
 		n := strconv.Itoa(dev.Info.Index)
 		labels := []string{n, dev.Info.UUID, dev.Info.PCI, "nvidia" + n, dev.Info.Name, d.host, dev.Info.Driver}
-		for j := range labels {
-			labels[j] = strings.ToValidUTF8(labels[j], "\uFFFD")
-		}
 		for j, f := range dcgmFamilies {
 			if v := f.value(&dev.Sample); v.OK {
 				to <- prometheus.MustNewConstMetric(d.descs[j], f.kind, v.V, labels...)

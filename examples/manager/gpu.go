@@ -22,8 +22,9 @@ type poller interface {
 
 // gpus is the machine's GPUs: read by this process, by another one, or by none, and it may change which.
 type gpus struct {
-	log  *slog.Logger
-	open func() (poller, error)
+	log   *slog.Logger
+	open  func() (poller, error)
+	grace time.Duration // for an opening that is under way at the end
 
 	mu     sync.Mutex
 	poller poller // nil: the GPUs aren't read here
@@ -42,12 +43,15 @@ const (
 // openEvery is how often it is tried again: a driver may be loaded, and another process may end.
 const openEvery = 10 * time.Second
 
+// openGrace is long for a library that works. One that doesn't answer ends with the process, and its lock too.
+const openGrace = 500 * time.Millisecond
+
 func newGPUs(c *config, log *slog.Logger) *gpus {
 	o := nvml.Options{LockPath: c.lock, Logger: log}
 	if c.library != "" {
 		o.Library = []string{c.library}
 	}
-	return &gpus{log: log, opened: make(chan struct{}), reason: "the GPUs are being looked for", open: func() (poller, error) {
+	return &gpus{log: log, grace: openGrace, opened: make(chan struct{}), reason: "the GPUs are being looked for", open: func() (poller, error) {
 		p, err := nvml.NewPoller(o)
 		if err != nil {
 			return nil, err
@@ -61,9 +65,12 @@ func (g *gpus) keep(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for said := ""; ; {
-		p, err := g.open()
+		p, err := g.openUntil(ctx)
 		if err == nil {
 			g.use(p)
+			return
+		}
+		if ctx.Err() != nil {
 			return
 		}
 		if held := (*nvml.HeldError)(nil); said != err.Error() {
@@ -84,6 +91,33 @@ func (g *gpus) keep(ctx context.Context, every time.Duration) {
 	}
 }
 
+// openUntil opens the library, and is back at the end of ctx however long that takes: what comes afterwards is closed.
+func (g *gpus) openUntil(ctx context.Context) (poller, error) {
+	var p poller
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p, err = g.open()
+	}()
+	select {
+	case <-done:
+		return p, err
+	case <-ctx.Done():
+	}
+	select {
+	case <-done:
+		return p, err
+	case <-time.After(g.grace):
+	}
+	go func() {
+		if <-done; err == nil {
+			g.closePoller(p)
+		}
+	}()
+	return nil, context.Cause(ctx)
+}
+
 func (g *gpus) use(p poller) {
 	own, dcgm := prometheus.NewRegistry(), prometheus.NewRegistry()
 	if real, ok := p.(*nvml.Poller); ok {
@@ -100,9 +134,12 @@ func (g *gpus) close() {
 	g.mu.Lock()
 	p := g.poller
 	g.mu.Unlock()
-	if p == nil {
-		return
+	if p != nil {
+		g.closePoller(p)
 	}
+}
+
+func (g *gpus) closePoller(p poller) {
 	if err := p.Close(); err != nil {
 		g.log.Warn("the GPUs' library", "error", err)
 	}
@@ -135,7 +172,7 @@ type gpuInfo struct {
 	Name       string    `json:"name"`
 	UUID       string    `json:"uuid"`
 	PCI        *string   `json:"pci"`
-	Lost       string    `json:"lost,omitempty"` // why it can't be asked; then its sensors are null
+	Lost       string    `json:"lost,omitempty"` // why it can't be asked, or says nothing; then its sensors are null
 	UtilGPU    *float64  `json:"util_gpu"`       // percent
 	UtilMem    *float64  `json:"util_mem"`       // percent
 	MemUsed    *uint64   `json:"mem_used"`       // bytes
@@ -173,13 +210,20 @@ func answerOf(r nvml.Reading) gpuAnswer {
 	case r.Err != nil:
 		a.Available, a.Reason = false, r.Err.Error()
 	case r.Stale():
-		a.Available, a.Reason = false, "the GPUs' library has not answered for "+r.Age.Round(time.Second).String()
+		a.Available, a.Reason = false, "the newest sample of a GPU is "+r.Age.Round(time.Second).String()+" old: the driver's library is slow, or doesn't answer"
 	}
 	if r.Time.IsZero() {
 		a.TS = time.Now().UnixMilli()
 	}
 	for i := range r.Devices {
-		a.GPUs = append(a.GPUs, infoOf(&r.Devices[i], a.Available))
+		info := infoOf(&r.Devices[i], a.Available && r.Current(i))
+		if a.Available && info.Lost == "" && !r.Current(i) {
+			info.Lost = "it was not sampled yet"
+			if age, ok := r.SampleAge(i); ok {
+				info.Lost = "its last sample is " + age.Round(time.Second).String() + " old"
+			}
+		}
+		a.GPUs = append(a.GPUs, info)
 	}
 	return a
 }

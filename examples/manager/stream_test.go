@@ -85,9 +85,10 @@ func known1[T any](v T) nvml.Opt[T] { return nvml.Opt[T]{V: v, OK: true} }
 // at is a reading with a temperature.
 func at(seconds int64, degrees float64) nvml.Reading {
 	procs := []nvml.Process{{PID: 7, Memory: known1(uint64(1 << 20))}, {PID: 8}}
-	return nvml.Reading{Time: time.Unix(seconds, 0), Devices: []nvml.DeviceReading{
-		{Info: nvml.Info{Index: 0, Name: "Card", UUID: "GPU-0", PCI: "0:1", Driver: "570"}, Sample: nvml.Sample{Temperature: known1(degrees), Utilization: known1(0.375),
-			MemoryUsed: known1(uint64(3 << 20)), MemoryTotal: known1(uint64(8 << 20)), SMClock: known1(1.98e9), Energy: known1(12.5), Processes: known1(procs)}},
+	when := time.Unix(seconds, 0)
+	return nvml.Reading{Time: when, Devices: []nvml.DeviceReading{
+		{Info: nvml.Info{Index: 0, Name: "Card", UUID: "GPU-0", PCI: "0:1", Driver: "570"}, Sample: nvml.Sample{Time: when, Temperature: known1(degrees), Utilization: known1(0.375),
+			MemoryUsed: known1(uint64(3 << 20)), MemoryFree: known1(uint64(4 << 20)), MemoryTotal: known1(uint64(8 << 20)), SMClock: known1(1.98e9), Energy: known1(12.5), Processes: known1(procs)}},
 		{Info: nvml.Info{Index: 1, Name: "Gone", UUID: "GPU-1"}, Sample: nvml.Sample{Temperature: known1(1.0)}, Lost: errors.New("fell off the bus")}}}
 }
 
@@ -112,6 +113,18 @@ func TestGPUAnswer(t *testing.T) {
 	for _, r := range []nvml.Reading{stale, {}, {Time: time.Unix(5, 0), Err: errors.New("gone"), Devices: at(5, 1).Devices}} {
 		if a := answerOf(r); a.Available || a.Reason == "" || len(a.GPUs) > 0 && a.GPUs[0].TempC != nil {
 			t.Errorf("%+v: %+v", r.Err, a)
+		}
+	}
+	// In a turn that takes long, each GPU is as old as its own sample.
+	r := at(100, 61)
+	r.Devices[1].Lost = nil
+	for _, c := range []struct {
+		last time.Time
+		says string
+	}{{time.Time{}, "not sampled yet"}, {time.Unix(80, 0), "20s old"}} {
+		r.Devices[1].Sample.Time = c.last
+		if a := answerOf(r); !a.Available || a.GPUs[0].TempC == nil || a.GPUs[1].TempC != nil || !strings.Contains(a.GPUs[1].Lost, c.says) {
+			t.Errorf("a GPU sampled at %v: %+v", c.last, a)
 		}
 	}
 }
@@ -140,12 +153,18 @@ func TestDCGM(t *testing.T) {
 			got[f.GetName()] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
 		}
 	}
-	want := map[string]float64{"DCGM_FI_DEV_GPU_TEMP": 61.5, "DCGM_FI_DEV_GPU_UTIL": 37.5, "DCGM_FI_DEV_FB_USED": 3, "DCGM_FI_DEV_FB_FREE": 5, "DCGM_FI_DEV_SM_CLOCK": 1980, "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": 12500}
+	want := map[string]float64{"DCGM_FI_DEV_GPU_TEMP": 61.5, "DCGM_FI_DEV_GPU_UTIL": 37.5, "DCGM_FI_DEV_FB_USED": 3, "DCGM_FI_DEV_FB_FREE": 4, "DCGM_FI_DEV_SM_CLOCK": 1980, "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": 12500}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
+	old := at(100, 61)
+	old.Time = old.Time.Add(time.Minute) // of another's sample
 	stale := at(100, 61)
 	stale.Age = time.Minute
+	p.sample(old)
+	if families, err := r.Gather(); err != nil || len(families) != 0 {
+		t.Errorf("an old sample: %v %v", families, err)
+	}
 	p.sample(stale)
 	if families, err := r.Gather(); err != nil || len(families) != 0 {
 		t.Errorf("stale: %v %v", families, err)

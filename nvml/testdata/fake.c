@@ -18,7 +18,10 @@
 //	return FUNCTION CODE            all calls of FUNCTION answer CODE
 //	block FUNCTION MS               they take so long first
 //	hold FUNCTION PATH              they wait for as long as there is a file at PATH
+//	claim N                         the count of devices is said to be N
 //
+//	gpu N hold FUNCTION PATH        as hold, of the device alone
+//	gpu N claim N                   its lists are said to be so long, whatever the room
 //	gpu N lost 1                    all calls for the device answer 15
 //	gpu N return FUNCTION CODE      those of FUNCTION do
 //	gpu N name TEXT                 Fake GPU
@@ -239,6 +242,8 @@ static nvmlReturn_t enter(const char *function, int gpu, int needs_init) {
 		sleep_ms(v);
 	snprintf(key, sizeof key, "hold %s", function);
 	const char *held = text(-1, key, "");
+	if (!*held && gpu >= 0)
+		held = text(gpu, key, "");
 	while (*held && !access(held, F_OK))
 		sleep_ms(5);
 	if (needs_init && !ready)
@@ -316,9 +321,11 @@ nvmlReturn_t nvmlSystemGetCudaDriverVersion_v2(int *to) {
 
 nvmlReturn_t nvmlDeviceGetCount_v2(unsigned *to) {
 	nvmlReturn_t code = enter(__func__, -1, 1);
-	if (!code)
-		*to = devices();
-	return code;
+	if (code)
+		return code;
+	const char *claimed = text(-1, "claim", "");
+	*to = *claimed ? strtoul(claimed, NULL, 0) : devices();
+	return SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t *to) {
@@ -512,7 +519,13 @@ static nvmlReturn_t list(int gpu, const char *key, unsigned *n, char *to, size_t
 	unsigned room = *n, at = 0;
 	uint64_t grow = 0;
 	char line[512];
+	uint64_t claimed = 0;
 	number(gpu, "grow", "0", &grow);
+	number(gpu, "claim", "0", &claimed);
+	if (claimed) {
+		*n = claimed;
+		return INSUFFICIENT_SIZE;
+	}
 	unsigned more = grown[gpu], longest = 0;
 	for (const char *p = script; next_line(&p, line, sizeof line);)
 		longest += value_of(line, gpu, key) != NULL;
