@@ -44,12 +44,20 @@ func (b *bare) open(files fs.FS) (err error) {
 		if err != nil {
 			return err
 		}
-		m, _, err := b.driver.LoadModule(text)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		if err := b.load(name, text); err != nil {
+			return err
 		}
-		b.modules[strings.TrimSuffix(name, ".ptx")] = m
 	}
+	return nil
+}
+
+// load compiles a module, which stays until close.
+func (b *bare) load(name string, text []byte) error {
+	m, _, err := b.driver.LoadModule(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	b.modules[strings.TrimSuffix(name, ".ptx")] = m
 	return nil
 }
 
@@ -125,6 +133,11 @@ func (b *bare) fetch(at driver.DevicePtr, n int) ([]uint32, error) {
 // launch starts a kernel of blocks × threads. Its arguments are device addresses,
 // int32 or int64.
 func (b *bare) launch(module, kernel string, blocks, threads int, args ...any) error {
+	return b.launchGrid(module, kernel, [3]uint32{uint32(blocks), 1, 1}, threads, args...)
+}
+
+// launchGrid is launch with blocks in more than one dimension.
+func (b *bare) launchGrid(module, kernel string, grid [3]uint32, threads int, args ...any) error {
 	f, err := b.driver.Function(b.modules[module], kernel)
 	if err != nil {
 		return fmt.Errorf("%s: %w", kernel, err)
@@ -148,7 +161,7 @@ func (b *bare) launch(module, kernel string, blocks, threads int, args ...any) e
 	pin.Pin(&values[0])
 	pin.Pin(&params[0])
 	return b.calls.Launch(&driver.Launch{
-		Function: f, Grid: [3]uint32{uint32(blocks), 1, 1}, Block: [3]uint32{uint32(threads), 1, 1}, Params: &params[0],
+		Function: f, Grid: grid, Block: [3]uint32{uint32(threads), 1, 1}, Params: &params[0],
 	}, b.stream)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/paddock-go/paddock/internal/backend/cuda"
 	"github.com/paddock-go/paddock/internal/backend/cuda/driver"
 	"github.com/paddock-go/paddock/internal/backend/cuda/fakedriver"
+	"github.com/paddock-go/paddock/internal/backend/cuda/ptx"
 	"github.com/paddock-go/paddock/internal/cmd/gpucheck/kernels"
 )
 
@@ -24,18 +25,19 @@ type checker struct {
 	section string
 	rows    []row
 
-	driver *driver.Driver
-	meter  *meter // before the driver's library; off but while steps are measured
-	facts  driver.Facts
-	dev    *cuda.Device       // of the backend, on driver; nil: not opened yet
-	fake   *fakedriver.Driver // with -simulate
-	files  fs.FS              // our own kernels
-	peaks  peaks
+	driver  *driver.Driver
+	meter   *meter // before the driver's library; off but while steps are measured
+	facts   driver.Facts
+	dev     *cuda.Device       // of the backend, on driver; nil: not opened yet
+	fake    *fakedriver.Driver // with -simulate
+	files   fs.FS              // our own kernels
+	serving fs.FS              // the backend's
+	peaks   peaks
 }
 
 // open starts the driver.
 func open(c *config) (*checker, error) {
-	k := &checker{c: c, began: time.Now(), files: kernels.Files}
+	k := &checker{c: c, began: time.Now(), files: kernels.Files, serving: ptx.Files}
 	if c.simulate {
 		k.fake = fakedriver.New(fakedriver.Options{Card: fakedriver.Card{Name: "an interpreter, no card"}})
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/paddock-go/paddock/internal/backend/cuda/driver"
-	"github.com/paddock-go/paddock/internal/backend/cuda/ptx"
 )
 
 var entryPoint = regexp.MustCompile(`\.entry\s+(\w+)`)
@@ -17,7 +16,7 @@ var entryPoint = regexp.MustCompile(`\.entry\s+(\w+)`)
 // compiled says what the driver makes of the backend's kernels: how long that takes,
 // and which keep values of a thread in memory for want of registers.
 func (k *checker) compiled() error {
-	names, err := fs.Glob(ptx.Files, "*.ptx")
+	names, err := fs.Glob(k.serving, "*.ptx")
 	if err != nil {
 		return err
 	}
@@ -32,7 +31,7 @@ func (k *checker) compiled() error {
 }
 
 func (k *checker) compileModule(b *bare, name string) (err error) {
-	text, err := fs.ReadFile(ptx.Files, name)
+	text, err := fs.ReadFile(k.serving, name)
 	if err != nil {
 		return err
 	}
@@ -62,13 +61,13 @@ func (k *checker) compileModule(b *bare, name string) (err error) {
 			most, by = registers, kernel
 		}
 		if local > 0 {
-			spilt = append(spilt, fmt.Sprintf("%s %d bytes", kernel, local))
+			spilt = append(spilt, fmt.Sprintf("%s %d bytes beside %d registers", kernel, local, registers))
 		}
 	}
-	memory := "none has local memory"
+	module := strings.TrimSuffix(name, ".ptx")
+	k.pass(module, fmt.Sprintf("%d kernels in %.2f s, at most %d registers (%s)", len(entries), took.Seconds(), most, by))
 	if len(spilt) > 0 {
-		memory = "local memory: " + strings.Join(spilt, ", ")
+		k.warn(module+" spills", "a thread's values lie in memory, for want of registers: "+strings.Join(spilt, ", "))
 	}
-	k.pass(strings.TrimSuffix(name, ".ptx"), fmt.Sprintf("%d kernels in %.2f s, at most %d registers (%s), %s", len(entries), took.Seconds(), most, by, memory))
 	return nil
 }

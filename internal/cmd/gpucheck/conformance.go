@@ -75,7 +75,7 @@ func (k *checker) conformance() error {
 			left++
 			continue
 		}
-		k.try(t, host, d)
+		k.try(t.shape+" "+t.typ, t, k.script(), host, d)
 	}
 	if left > 0 {
 		k.skip("more models", fmt.Sprintf("%d, for want of time", left))
@@ -101,9 +101,7 @@ func (k *checker) compile(d backend.Device) error {
 }
 
 // try compares one model.
-func (k *checker) try(t trial, host, d backend.Device) {
-	name := t.shape + " " + t.typ
-	p := k.script()
+func (k *checker) try(name string, t trial, p *script, host, d backend.Device) {
 	file, err := modelFile(t.shape, t.typ)
 	if err != nil {
 		k.fail(name, k.why(err))
@@ -128,7 +126,7 @@ func (k *checker) try(t trial, host, d backend.Device) {
 	if strings.HasPrefix(t.shape, "tiny") {
 		near = nearTolerance
 	}
-	if t.typ == "F32" || t.typ == "F16" {
+	if (t.typ == "F32" || t.typ == "F16") && p.kv != backend.KVBF16 {
 		far = cacheTolerance
 	}
 	text := fmt.Sprintf("off by at most %.2g of the largest logit (%s), at least %.2g", off.most, off.step, off.least)

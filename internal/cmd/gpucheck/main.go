@@ -9,13 +9,15 @@
 //	fragments    which lane and register hold which element of the tensor-core
 //	             instructions, as the card does it, against internal/backend/cuda/fragment,
 //	             which the tests' interpreter and the kernels go by
+//	kernels      what the driver makes of the backend's kernels: how long it compiles,
+//	             registers, and who keeps values of a thread in memory for want of them
+//	picks        the likeliest tokens of rows of logits, against a sort of the whole row
 //	conformance  logits of synthesised models of each format, against the CPU's
+//	kv           the same with the cache's other types
+//	graphs       steps as graphs have the bits of steps launched kernel by kernel
 //	memory       the same again with fresh memory full of NaN and a guard before and
 //	             behind every buffer, and what is left afterwards
 //	bench        what the card can do at most, and what share of it decoding and prompts reach
-//
-// With -only kernels it says what the driver makes of the backend's kernels: how long it
-// compiles, registers, and who keeps values of a thread in memory for want of them.
 //
 // It prints a table, with -json one object a line, and ends with status 1 if a check
 // failed. -golden DIR also holds the backend against other engines' logits. -simulate
@@ -53,9 +55,12 @@ var sections = []struct {
 	when runs
 }{
 	{"card", (*checker).describe, always},
-	{"kernels", (*checker).compiled, asked},
 	{"fragments", (*checker).fragments, usually},
+	{"kernels", (*checker).compiled, usually},
+	{"picks", (*checker).picks, usually},
 	{"conformance", (*checker).conformance, usually},
+	{"kv", (*checker).caches, usually},
+	{"graphs", (*checker).graphs, usually},
 	{"memory", (*checker).memory, usually},
 	{"bench", (*checker).bench, usually},
 }
@@ -66,7 +71,6 @@ type runs uint8
 const (
 	always  runs = iota
 	usually      // unless -only names others
-	asked        // if -only names it
 )
 
 func (c *config) wants(name string, when runs) bool {
@@ -81,8 +85,8 @@ func parse(args []string, errs io.Writer) (*config, error) {
 	f.BoolVar(&c.json, "json", false, "print one JSON object a line")
 	f.StringVar(&c.golden, "golden", "", "`folder` of golden models to hold the backend against too")
 	f.IntVar(&c.ordinal, "device", 0, "number of the card")
-	f.DurationVar(&c.budget, "budget", 220*time.Second, "begin no further benchmark after this time")
-	only := f.String("only", "", "`sections` to run, with commas: kernels, fragments, conformance, memory, bench")
+	f.DurationVar(&c.budget, "budget", 220*time.Second, "begin no further section or benchmark after this time")
+	only := f.String("only", "", "`sections` to run, with commas: fragments, kernels, picks, conformance, kv, graphs, memory, bench")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -138,6 +142,10 @@ func run(args []string, out, errs io.Writer) int {
 		}
 		k.enter(s.name)
 		began := k.since()
+		if began > c.budget {
+			k.skip(s.name, "no time is left")
+			continue
+		}
 		if err := s.run(k); err != nil {
 			k.fail(s.name+" ended early", k.why(err))
 		}

@@ -14,6 +14,8 @@ type meter struct {
 	table driver.Table
 	hot   driver.Hot
 
+	graphs int // launches of graphs, also while it is off
+
 	on     bool
 	calls  map[string]int
 	steps  int
@@ -64,6 +66,7 @@ func (m *meter) Bind(symbol string, fn any) error {
 	case *func(driver.GraphExec, driver.Stream) driver.Result:
 		f := *fn
 		*fn = func(x driver.GraphExec, s driver.Stream) driver.Result {
+			m.graphs++
 			m.count(symbol, s)
 			return f(x, s)
 		}

@@ -59,6 +59,7 @@ type script struct {
 	prompts []int // lengths, one after the other in sequence 0
 	decode  int   // steps of all three sequences together, after prompts of their own
 	split   int   // length of a prompt that comes in two steps
+	kv      backend.KVType
 }
 
 // context is the longest that a script makes a sequence.
@@ -74,7 +75,7 @@ func (p *script) context() int {
 var ragged = [...]int{2, 5, 19}
 
 func (p *script) limits() session.Limits {
-	return session.Limits{Seqs: len(ragged), Context: p.context(), Rows: max(64, p.context()), Logits: len(ragged)}
+	return session.Limits{Seqs: len(ragged), Context: p.context(), Rows: max(64, p.context()), Logits: len(ragged), KVType: p.kv}
 }
 
 // play runs the script and hands each step's logits to see, with the name of the step.

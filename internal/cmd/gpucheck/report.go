@@ -13,7 +13,7 @@ import (
 type row struct {
 	Section string  `json:"section"`
 	Check   string  `json:"check"`
-	Result  string  `json:"result"` // pass, fail, skip or measured
+	Result  string  `json:"result"` // pass, fail, WARN, skip or measured
 	Value   float64 `json:"value,omitempty"`
 	Unit    string  `json:"unit,omitempty"`
 	Share   float64 `json:"share_percent,omitempty"` // of what it is measured against
@@ -24,6 +24,7 @@ type row struct {
 const (
 	pass     = "pass"
 	fail     = "FAIL"
+	warn     = "WARN" // right, but slower than it should be
 	skip     = "skip"
 	measured = "measured"
 )
@@ -56,6 +57,7 @@ func (k *checker) stuck(w io.Writer) {
 
 func (k *checker) pass(check, text string) { k.add(row{Check: check, Result: pass, Text: text}) }
 func (k *checker) fail(check, text string) { k.add(row{Check: check, Result: fail, Text: text}) }
+func (k *checker) warn(check, text string) { k.add(row{Check: check, Result: warn, Text: text}) }
 func (k *checker) skip(check, text string) { k.add(row{Check: check, Result: skip, Text: text}) }
 
 // judge passes a check whose complaint is empty.
