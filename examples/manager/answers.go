@@ -21,12 +21,7 @@ func refuse(w http.ResponseWriter, status int, kind, message string) {
 
 // answer makes a handler of what answers GET and HEAD with JSON. params are the parameters that it knows.
 func answer(params string, f func(*http.Request, url.Values) (any, error)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if req.Method != http.MethodGet && req.Method != http.MethodHead {
-			w.Header().Set("Allow", "GET, HEAD")
-			refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "use GET or HEAD")
-			return
-		}
+	return readOnly(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		q, err := url.ParseQuery(req.URL.RawQuery)
 		for name, v := range q {
 			if err == nil && (len(v) != 1 || !strings.Contains(" "+params+" ", " "+name+" ")) {
@@ -40,6 +35,18 @@ func answer(params string, f func(*http.Request, url.Values) (any, error)) http.
 			a, err = f(req, q)
 		}
 		write(w, req, a, err)
+	}))
+}
+
+// readOnly refuses all but GET and HEAD.
+func readOnly(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Method != http.MethodGet && req.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "use GET or HEAD")
+			return
+		}
+		h.ServeHTTP(w, req)
 	})
 }
 

@@ -122,7 +122,11 @@ func parseTarget(s, key string) (*target, error) {
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
 		return nil, fmt.Errorf("the runner %.200q must be scheme, host and port alone; its key is --runner-key", s)
 	}
-	host, port := strings.ToLower(u.Hostname()), u.Port()
+	host, zone, zoned := strings.Cut(u.Hostname(), "%") // the zone of an address of one link is a name of this machine's
+	host, port := strings.ToLower(host), u.Port()
+	if zoned {
+		host += "%" + zone
+	}
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
@@ -131,5 +135,5 @@ func parseTarget(s, key string) (*target, error) {
 	}
 	address := net.JoinHostPort(host, port)
 	id := strings.NewReplacer("[", "", "]", "", ":", "-", "%", "-").Replace(address)
-	return &target{id: id, url: u.Scheme + "://" + address, key: key, host: address}, nil
+	return &target{id: id, url: u.Scheme + "://" + strings.ReplaceAll(address, "%", "%25"), key: key, host: address}, nil
 }

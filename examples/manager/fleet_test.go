@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,7 +74,7 @@ func TestRunners(t *testing.T) {
 		}
 		return n, u
 	}
-	if n, u := total(); n != 5 || u.Step != 10 || len(u.Gaps) != 0 || len(u.Runners) != 1 || len(u.Bounds) != 1 {
+	if n, u := total(); n != 5 || u.Step != 10 || slices.ContainsFunc(u.Gaps, func(g usageGap) bool { return !g.Open }) || len(u.Runners) != 1 || len(u.Bounds) != 1 {
 		t.Errorf("%d requests: %+v", n, u)
 	}
 	good.do(func(f *fakeRunner) {
@@ -100,15 +101,22 @@ func TestDiscover(t *testing.T) {
 	good := serveRunner(t, nil)
 	good.do(func(f *fakeRunner) { f.finish(seriesID{0, 0, "m"}, 10) })
 	port := good.Listener.Addr().(*net.TCPAddr).Port
-	m := start(t, "--probe", fmt.Sprintf("%d-%d", port, port), "--runner", "http://[::ffff:127.0.0.1]:"+fmt.Sprint(port))
-	eventually(t, "the runner was found and read", func() bool {
+	counted := func(m *running) bool {
 		_, body := get(t, m.url+"/api/usage")
 		u := into[usage](t, body)
-		return len(u.Series) == 1 && u.Series[0].Slots[0].Requests == 1
+		return len(u.Series) == 1 && u.Series[0].Slots[0].Requests == 1 && len(u.Runners) == 1
+	}
+	m := start(t, "--probe", fmt.Sprintf("%d-%d", port, port))
+	eventually(t, "the runner was found and read", func() bool { return counted(m) })
+
+	two := start(t, "--runner", good.URL, "--runner", "http://[::ffff:127.0.0.1]:"+fmt.Sprint(port))
+	eventually(t, "one address is known for the other", func() bool {
+		all := runners(t, two)
+		a, b := all[good.id()], all["--ffff-127.0.0.1-"+fmt.Sprint(port)]
+		return a.SameAs == b.ID && b.Looked != nil || b.SameAs == a.ID && a.Looked != nil
 	})
-	time.Sleep(50 * time.Millisecond)
-	_, body := get(t, m.url+"/api/usage")
-	if u := into[usage](t, body); len(u.Series) != 1 || len(u.Runners) != 1 {
+	if !counted(two) {
+		_, body := get(t, two.url+"/api/usage")
 		t.Errorf("under two addresses: %s", body)
 	}
 
@@ -130,5 +138,25 @@ func TestDiscover(t *testing.T) {
 		if f.isRunner(t.Context(), to) != want {
 			t.Errorf("%s: want %v", url, want)
 		}
+	}
+}
+
+// TestNextReading: the next reading is never later than just after the end of a slot by the runner's clock.
+func TestNextReading(t *testing.T) {
+	now := time.Unix(5000, 0)
+	for _, c := range []struct{ looked, passed, want time.Duration }{
+		{1000 * time.Second, 0, 2 * time.Second},
+		{1007500 * time.Millisecond, 0, 2 * time.Second},
+		{1009 * time.Second, 0, time.Second + afterSlot},
+		{1008 * time.Second, 1500 * time.Millisecond, 500*time.Millisecond + afterSlot},
+		{1009 * time.Second, time.Minute, 2 * time.Second},
+	} {
+		s := runnerState{Looked: new(c.looked.Milliseconds()), read: now.Add(-c.passed)}
+		if got := s.next(2*time.Second, now); got != c.want {
+			t.Errorf("%v, %v ago: %v, want %v", c.looked, c.passed, got, c.want)
+		}
+	}
+	if got := (runnerState{}).next(2*time.Second, now); got != 2*time.Second {
+		t.Errorf("never read: %v", got)
 	}
 }

@@ -18,7 +18,9 @@
 //	/healthz, /readyz
 //
 // Access is as a runner's: this machine without a key, others with it. The history lies in one file, in the user's cache folder or in
-// --data; a process killed at any moment, this one or a runner, loses no slot that had ended and was read, and nothing counts twice.
+// --data. This process killed at any moment loses no slot that had ended, as long as the runner still has it, and nothing counts twice. A
+// runner killed loses what wasn't read: it is read every 2 s and some 20 ms after each slot of 10 s has ended, so a slot is lost, within a
+// gap that says so, only if the kill falls between its end and the end of that reading.
 //
 // Without a driver, and where another process of the machine reads the GPUs, all but the GPUs works.
 package main

@@ -29,15 +29,17 @@ func TestWithoutGPU(t *testing.T) {
 	}
 	for path, want := range map[string]int{"/nothing": 404, "/api/nothing": 404, "/api/runners/x/activity": 404, "/api/runners/x/v1/models": 404,
 		"/api/usage?from=9&to=3": 400, "/api/usage?step=2m": 400, "/api/usage?x=1": 400, "/api/usage?from=yesterday": 400, "/api/gpu?x=1": 400,
-		"/api/runners/x/activity?limit=0": 400} {
+		"/api/runners/x/activity?limit=0": 400, "/studio": 404, "//api/gpu": 404, "/api/../metrics": 404} {
 		if status, body := get(t, m.url+path); status != want || !strings.Contains(body, `"error":{`) {
 			t.Errorf("%s: %d, want %d: %.200s", path, status, want, body)
 		}
 	}
-	res := do(t, http.MethodPost, m.url+"/api/gpu", "")
-	res.Body.Close()
-	if res.StatusCode != 405 {
-		t.Errorf("POST: %d", res.StatusCode)
+	for _, c := range [][2]string{{"POST", "/api/gpu"}, {"POST", "/api/gpu/stream"}, {"DELETE", "/api/gpu/stream"}} {
+		res := do(t, c[0], m.url+c[1], "")
+		res.Body.Close()
+		if res.StatusCode != 405 || res.Header.Get("Allow") != "GET, HEAD" {
+			t.Errorf("%v: %d %s", c, res.StatusCode, res.Header.Get("Allow"))
+		}
 	}
 }
 
@@ -115,6 +117,18 @@ func TestFlags(t *testing.T) {
 	}
 	if c.addr != "127.0.0.1:11500" || c.probe != (portRange{11540, 11559}) || len(c.runners) != 2 || c.runners[0].id != "--1-7" || c.runners[1].url != "https://h:443" || c.runners[1].key != "k" {
 		t.Errorf("%+v %+v", c, c.runners)
+	}
+}
+
+// TestZone: an address of one link can be asked.
+func TestZone(t *testing.T) {
+	to, err := parseTarget("http://[FE80::1%25eTh0]:7", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequest("GET", to.url+"/healthz", nil)
+	if err != nil || req.URL.Hostname() != "fe80::1%eTh0" || to.host != "[fe80::1%eTh0]:7" {
+		t.Errorf("%+v %v", to, err)
 	}
 }
 

@@ -66,14 +66,14 @@ func (l *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	proxy := httputil.ReverseProxy{
-		Transport:     l.transport,
+		Transport:     bare{l.transport},
 		FlushInterval: -1, // each token as it comes
 		ErrorLog:      slog.NewLogLogger(l.log.Handler(), slog.LevelDebug),
 		Rewrite: func(p *httputil.ProxyRequest) {
 			out := p.Out
 			out.URL.Scheme, out.URL.Host, out.URL.Path, out.URL.RawPath = base.Scheme, base.Host, path, ""
 			out.Host = base.Host
-			out.Header = pick(p.In.Header, relayedIn)
+			out.Header, out.Trailer = pick(p.In.Header, relayedIn), nil
 			if out.Header.Get("User-Agent") == "" {
 				out.Header["User-Agent"] = nil // none, rather than the library's
 			}
@@ -98,8 +98,33 @@ func (l *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			refuse(w, http.StatusBadGateway, "runner_unreachable", "the runner "+r.to.id+" can't be asked: "+plain(err).Error())
 		},
 	}
-	proxy.ServeHTTP(w, req)
+	proxy.ServeHTTP(final{w}, req)
 }
+
+// bare takes the trailers off answers. They come into the answer that the transport has made, so that the one that is passed on is another.
+type bare struct{ http.RoundTripper }
+
+func (b bare) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := b.RoundTripper.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	without := *res
+	without.Trailer = nil
+	return &without, nil
+}
+
+// final passes no answer before the answer on, as 103 with its links and cookies is.
+type final struct{ http.ResponseWriter }
+
+func (f final) WriteHeader(status int) {
+	if status >= 200 || status == http.StatusSwitchingProtocols {
+		f.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// Unwrap lets a http.ResponseController flush.
+func (f final) Unwrap() http.ResponseWriter { return f.ResponseWriter }
 
 // relayPath is the path to ask for on the runner, "" for one that doesn't pass.
 func relayPath(req *http.Request) string {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
 	"strings"
 	"testing"
 )
@@ -101,5 +103,45 @@ func TestRelay(t *testing.T) {
 	dead := start(t, "--runner", "http://127.0.0.1:1")
 	if status, body := get(t, dead.url+"/api/runners/127.0.0.1-1/v1/models"); status != 502 || !strings.Contains(body, "runner_unreachable") {
 		t.Errorf("a dead runner: %d %s", status, body)
+	}
+}
+
+// TestRelayedAround: nothing passes before an answer, nor after it, nor after a request.
+func TestRelayedAround(t *testing.T) {
+	seen := make(chan http.Header, 1)
+	r := serveRunner(t, func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Link", "</x>; rel=preload")
+		w.Header().Set("Set-Cookie", "a=b")
+		w.WriteHeader(103)
+		io.Copy(io.Discard, req.Body)
+		seen <- req.Trailer
+		w.Header().Set("Trailer", "X-Told")
+		io.WriteString(w, "text")
+		w.(http.Flusher).Flush()
+		w.Header().Set("X-Told", "1")
+		w.Header().Set(http.TrailerPrefix+"X-Untold", "2")
+	})
+	m := start(t, "--runner", r.URL)
+	early := 0
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got1xxResponse: func(int, textproto.MIMEHeader) error { early++; return nil }})
+	req, err := http.NewRequestWithContext(ctx, "POST", m.url+"/api/runners/"+r.id()+"/v1/x", io.MultiReader(strings.NewReader("body")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Trailer = http.Header{"X-Mine": {"3"}}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || string(text) != "text" || res.StatusCode != 200 {
+		t.Errorf("%d %s %v", res.StatusCode, text, err)
+	}
+	if got := <-seen; len(got) != 0 {
+		t.Errorf("the runner got trailers %v", got)
+	}
+	if early != 0 || len(res.Trailer) != 0 || res.Header.Get("Link")+res.Header.Get("Set-Cookie")+res.Header.Get("Trailer") != "" {
+		t.Errorf("%d early answers, header %v, trailer %v", early, res.Header, res.Trailer)
 	}
 }

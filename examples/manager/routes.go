@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -18,6 +19,7 @@ func (m *manager) routes() http.Handler {
 	watch := studio.Handler(studio.Options{Manager: true}) // without data, and so open; what it reads isn't
 	mux.Handle("/{$}", watch)
 	mux.Handle("/studio/", watch)
+	mux.Handle("/studio", watch)
 	for path, status := range map[string]string{"/healthz": "ok", "/readyz": "ready"} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
@@ -33,7 +35,7 @@ func (m *manager) routes() http.Handler {
 		a, _ := m.gpus.now()
 		return a, nil
 	}))
-	api.Handle("GET /api/gpu/stream", m.stream)
+	api.Handle("/api/gpu/stream", readOnly(m.stream))
 	api.Handle("/api/runners", answer("", func(*http.Request, url.Values) (any, error) {
 		return map[string]any{"runners": m.fleet.states()}, nil
 	}))
@@ -48,7 +50,13 @@ func (m *manager) routes() http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusNotFound, "not_found", "there is no such path")
 	})
-	return guard(mux)
+	return guard(mux, m.config.addr)
+}
+
+// guard keeps pages of other sites out; addr, where the manager listens, names this machine too.
+func guard(h http.Handler, addr string) http.Handler {
+	host, _, _ := net.SplitHostPort(addr) // one that can't be read isn't listened on
+	return studio.Guard(h, host)
 }
 
 // dcgmRoutes is the page with dcgm-exporter's names alone.
@@ -58,7 +66,7 @@ func (m *manager) dcgmRoutes() http.Handler {
 	mux.Handle("/metrics", page)
 	mux.Handle("/metrics/{$}", page)
 	mux.HandleFunc("/health", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
-	return guard(mux)
+	return guard(mux, m.config.dcgmAddr)
 }
 
 // metrics is a page with the GPUs under our names, under dcgm-exporter's, or both.

@@ -71,11 +71,25 @@ func (r *runner) watch(ctx context.Context) {
 		case <-timer.C:
 		}
 		if r.once(ctx) {
-			wait = r.every
+			wait = r.snapshot().next(r.every, r.now())
 		} else {
 			wait = min(max(2*wait, r.every), readSeldom)
 		}
 	}
+}
+
+// afterSlot is how long after a slot's end, by the runner's clock, it is read.
+const afterSlot = 20 * time.Millisecond
+
+// next is how long to wait for the next reading: as long as ever, or until just after the end of the slot of 10 s that is in progress by
+// the runner's clock, so that a runner killed later loses none that had ended.
+func (s runnerState) next(every time.Duration, now time.Time) time.Duration {
+	if s.Looked == nil || now.Sub(s.read) > readSeldom {
+		return every
+	}
+	slot := time.Duration(grains[0].step) * time.Second
+	at := time.Duration(*s.Looked)*time.Millisecond + now.Sub(s.read)
+	return min(every, slot-at%slot+afterSlot)
 }
 
 // once is one reading, and tells whether the runner answered.

@@ -124,10 +124,11 @@ func routes(rec *metrics.Recorder, c *config, api http.Handler) http.Handler {
 	}
 	mux.Handle("/api/", metrics.APIHandler(c.page(rec)))
 	watch := studio.Handler(c.studio()) // without data, and so open; what it reads isn't
-	for _, path := range []string{"/{$}", "/studio/"} {
+	for _, path := range []string{"/{$}", "/studio/", "/studio"} {
 		mux.Handle(path, watch)
 	}
-	return metrics.InstrumentHTTP(rec, mux)
+	host, _, _ := net.SplitHostPort(c.addr) // one that can't be read isn't listened on
+	return metrics.InstrumentHTTP(rec, studio.Guard(mux, host))
 }
 
 // latest is a handler that can be replaced while it serves.

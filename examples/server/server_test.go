@@ -101,7 +101,7 @@ func TestServer(t *testing.T) {
 			t.Errorf("%s: status %d without %s: %.200s", path, status, want, body)
 		}
 	}
-	for _, path := range []string{"/nothing", "/studio/", "/index.html"} {
+	for _, path := range []string{"/nothing", "/studio/", "/studio", "/index.html", "//metrics", "/v1//models", "/v1/../metrics"} {
 		if status, body := get(t, r.url+path); status != 404 || !json.Valid([]byte(body)) {
 			t.Errorf("%s: status %d, %.100s", path, status, body)
 		}
@@ -260,5 +260,54 @@ func TestFlags(t *testing.T) {
 	}
 	if c.addr != "127.0.0.1:11540" || c.maxBatch != 64 || c.maxQueue != 1024 || c.ngram != 0 || c.key != "" || c.model != "" {
 		t.Errorf("defaults %+v", c)
+	}
+}
+
+// TestPagesOfOthers: a page of another site reaches nothing that is open to this machine, whatever name it gives itself; programs do.
+func TestPagesOfOthers(t *testing.T) {
+	r := start(t, "--max-ctx", "64")
+	off := start(t, "--max-ctx", "64", "--metrics-auth", "off", "--api-key", "sesame")
+	const body = `{"model":"demo","prompt":"a","max_tokens":1}`
+	port := r.url[strings.LastIndex(r.url, ":"):]
+	for _, c := range []struct {
+		url, method, path string
+		header            []string
+		want              int
+	}{
+		{r.url, "GET", "/v1/models", []string{"Host", "evil.example" + port}, 401},
+		{r.url, "GET", "/metrics", []string{"Host", "evil.example"}, 401},
+		{r.url, "GET", "/api/stats", []string{"Host", "evil.example"}, 401},
+		{r.url, "POST", "/v1/completions", []string{"Host", "evil.example"}, 401},
+		{r.url, "POST", "/v1/completions", []string{"Content-Type", "text/plain", "Sec-Fetch-Site", "cross-site"}, 403},
+		{r.url, "POST", "/v1/completions", []string{"Content-Type", "text/plain", "Origin", "http://evil.example"}, 403},
+		{r.url, "GET", "/api/events", []string{"Sec-Fetch-Site", "cross-site"}, 403},
+		{r.url, "POST", "/v1/completions", []string{"Sec-Fetch-Site", "same-origin", "Origin", r.url}, 200},
+		{r.url, "POST", "/v1/completions", nil, 200},
+		{r.url, "POST", "/v1/completions", []string{"Host", "localhost" + port}, 200},
+		{r.url, "POST", "/v1/completions", []string{"Host", "[::1]" + port}, 200},
+		{r.url, "GET", "/v1/models", []string{"Host", "10.1.2.3:80"}, 200},
+		{r.url, "GET", "/healthz", []string{"Host", "pod.example"}, 200},
+		{r.url, "GET", "/readyz", []string{"Host", "pod.example"}, 200},
+		{off.url, "GET", "/metrics", []string{"Host", "gpu.example.com"}, 200},
+		{off.url, "GET", "/v1/models", []string{"Host", "gpu.example.com", "Authorization", "Bearer sesame"}, 200},
+	} {
+		req, err := http.NewRequest(c.method, c.url+c.path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		for i := 0; i < len(c.header); i += 2 {
+			if req.Header.Set(c.header[i], c.header[i+1]); c.header[i] == "Host" {
+				req.Host = c.header[i+1]
+			}
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != c.want {
+			t.Errorf("%s %s %v: %d, want %d", c.method, c.path, c.header, res.StatusCode, c.want)
+		}
 	}
 }

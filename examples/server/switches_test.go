@@ -174,13 +174,13 @@ func TestBeforeTheModel(t *testing.T) {
 	api.set(http.HandlerFunc(whileLoading))
 	h := routes(rec, &config{}, &api)
 	for path, want := range map[string]int{"/v1/chat/completions": 503, "/readyz": 503, "/healthz": 200, "/api/events": 200, "/": 200} {
-		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
+		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "http://127.0.0.1"+path, nil)
 		r.RemoteAddr = "127.0.0.1:5"
 		if h.ServeHTTP(w, r); w.Code != want {
 			t.Errorf("%s: %d, want %d", path, w.Code, want)
 		}
 	}
-	w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)
+	w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "http://127.0.0.1/metrics", nil)
 	r.RemoteAddr = "127.0.0.1:5"
 	h.ServeHTTP(w, r)
 	if page := w.Body.String(); w.Code != 200 || !strings.Contains(page, `http_requests_total{handler="/",method="GET",status="5xx"} 1`) ||

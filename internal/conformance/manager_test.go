@@ -277,8 +277,6 @@ func TestManagerGPU(t *testing.T) {
 		}
 		t.Skip("gcc is not on PATH: skipped")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
-	defer cancel()
 	m := newMachine(t)
 	m.library = filepath.Join(t.TempDir(), "libnvidia-ml.so.1")
 	if out, err := exec.Command(gcc, "-shared", "-fPIC", "-O1", "-o", m.library, filepath.Join("..", "..", "nvml", "testdata", "fake.c"), "-lpthread").CombinedOutput(); err != nil {
@@ -286,6 +284,8 @@ func TestManagerGPU(t *testing.T) {
 	}
 	m.say(t, "devices 2\ngpu 0 temperature 67\ngpu 1 temperature 31\ngpu 1 return nvmlDeviceGetFanSpeed 3\ngpu 0 compute 4242 1048576\n")
 	man := runManager(t, m, "--dcgm-names", "--dcgm-addr", "127.0.0.1:0")
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute) // from here on: what was compiled before takes what it takes
+	defer cancel()
 
 	type gpuAnswer struct {
 		Available bool

@@ -1,6 +1,6 @@
 // What ended, the newest first, and how each request's time was spent.
 import { $, el, number, setText, width } from "./dom.js";
-import { clock, count, millis, rate } from "./format.js";
+import { clock, count, millis, rate, stamp } from "./format.js";
 
 const shown = 40;
 const columns = ["Ended", "Operation", "Origin", "Result", "Prompt", "Cached", "Output", "TTFT", "tok/s", "Duration", "Queue · prefill · decode"];
@@ -30,7 +30,7 @@ function row(e) {
   const failed = e["error.type"];
   const result = failed ? el("span", { class: "tag fail" }, e["paddock.failure_reason"] || failed) : el("span", { class: "tag ok" }, [...new Set(e["gen_ai.response.finish_reasons"] ?? ["ok"])].join(" "));
   return el("tr", { "data-seq": e.seq },
-    el("td", {}, el("time", { datetime: new Date(e.ts_ms).toISOString() }, clock(e.ts_ms))), el("td", {}, e["gen_ai.operation.name"]),
+    el("td", {}, el("time", { datetime: stamp(e.ts_ms) }, clock(e.ts_ms))), el("td", {}, e["gen_ai.operation.name"]),
     el("td", {}, e["paddock.origin"]), el("td", {}, result),
     num("prompt", e["gen_ai.usage.input_tokens"], count), num("cached", e["paddock.cached_tokens"], count), num("output", e["gen_ai.usage.output_tokens"], count),
     num("TTFT", e["paddock.ttft_ms"], millis), num("tok/s", e["paddock.decode_tok_s"], rate), num("took", e.duration_ms, millis), phases(e));

@@ -53,8 +53,14 @@ const minute = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-di
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const dayTime = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 
-export const clock = (ms) => clockTime.format(ms);
-export const moment = (s, span) => (span > 86400 ? dayTime : clockTime).format(s * 1000);
+// date is a time that a calendar has: a server may say any number, and to format others throws.
+const date = (ms) => (known(ms) && Math.abs(ms) <= 8.64e15 ? new Date(ms) : undefined);
+const shown = (format, ms) => { const d = date(ms); return d ? format.format(d) : none; };
+
+// stamp is a time for machines, null for what is none.
+export const stamp = (ms) => date(ms)?.toISOString() ?? null;
+export const clock = (ms) => shown(clockTime, ms);
+export const moment = (s, span) => shown(span > 86400 ? dayTime : clockTime, s * 1000);
 
 // tick is a time on an axis whose ticks are so many seconds apart.
-export const tick = (s, apart) => (apart >= 86400 ? day : apart >= 60 ? minute : clockTime).format(s * 1000);
+export const tick = (s, apart) => shown(apart >= 86400 ? day : apart >= 60 ? minute : clockTime, s * 1000);
