@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/paddock-go/paddock/internal/backend/cuda/ptx"
 	"github.com/paddock-go/paddock/internal/race"
@@ -92,6 +93,25 @@ func TestGraphsThatAreNone(t *testing.T) {
 	k.graph(trial{"tiny-llama", "Q8_0"}, d, d)
 	if len(k.rows) != 1 || k.rows[0].Result != fail {
 		t.Errorf("%+v", k.rows)
+	}
+	if err := k.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNoTime: a benchmark that would end after its time is not begun, and that is said.
+func TestNoTime(t *testing.T) {
+	if race.Enabled {
+		return
+	}
+	k := simulated(t)
+	k.c.budget = k.since() + time.Millisecond
+	if err := k.bench(); err != nil {
+		t.Fatal(err)
+	}
+	last := k.rows[len(k.rows)-1]
+	if last.Result != skip || !strings.Contains(last.Text, "it would take about") {
+		t.Errorf("%+v", last)
 	}
 	if err := k.close(); err != nil {
 		t.Error(err)

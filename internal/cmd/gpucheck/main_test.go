@@ -62,7 +62,10 @@ func TestSimulate(t *testing.T) {
 	if with < 3 || with > 6 || without < 20 {
 		t.Errorf("a decode step makes %v driver calls with graphs, %v without", with, without)
 	}
-	for _, name := range []string{"copy, by a kernel", "bf16 mma.sync", "tiny-qwen3 Q8_0: decode", "tiny-qwen3 Q8_0: prompts of 20", "tiny-qwen3 Q8_0: 4 streams together"} {
+	if r := rows["tiny-qwen3 Q8_0: kernels of a decode step"]; r.Value < 20 || r.Value > without {
+		t.Errorf("%v kernels of a decode step, %v driver calls of a step without a graph", r.Value, without)
+	}
+	for _, name := range []string{"tiny-qwen3 Q8_0: a decode step's bytes", "copy, by a kernel", "bf16 mma.sync", "tiny-qwen3 Q8_0: decode", "tiny-qwen3 Q8_0: prompts of 20", "tiny-qwen3 Q8_0: 4 streams together"} {
 		if r := rows[name]; r.Result != measured || r.Value <= 0 {
 			t.Errorf("%s: %+v", name, r)
 		}

@@ -16,6 +16,9 @@ type meter struct {
 
 	graphs int // launches of graphs, also while it is off
 
+	captured  int // kernels of the last graph that was captured, also while it is off
+	capturing bool
+
 	on     bool
 	calls  map[string]int
 	steps  int
@@ -60,8 +63,26 @@ func (m *meter) Bind(symbol string, fn any) error {
 	case *func(driver.Function, uint32, uint32, uint32, uint32, uint32, uint32, uint32, driver.Stream, *unsafe.Pointer, *unsafe.Pointer) driver.Result:
 		f := *fn
 		*fn = func(k driver.Function, gx, gy, gz, bx, by, bz, shared uint32, s driver.Stream, params, extra *unsafe.Pointer) driver.Result {
+			if m.capturing {
+				m.captured++
+			}
 			m.count(symbol, s)
 			return f(k, gx, gy, gz, bx, by, bz, shared, s, params, extra)
+		}
+	case *func(driver.Stream, uint32) driver.Result:
+		if symbol != "cuStreamBeginCapture_v2" {
+			return nil
+		}
+		f := *fn
+		*fn = func(s driver.Stream, mode uint32) driver.Result {
+			m.captured, m.capturing = 0, true
+			return f(s, mode)
+		}
+	case *func(driver.Stream, *driver.Graph) driver.Result:
+		f := *fn
+		*fn = func(s driver.Stream, g *driver.Graph) driver.Result {
+			m.capturing = false
+			return f(s, g)
 		}
 	case *func(driver.GraphExec, driver.Stream) driver.Result:
 		f := *fn

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 
 	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/gguf"
@@ -21,16 +19,6 @@ func modelFile(shape, typ string) ([]byte, error) {
 		return nil, err
 	}
 	return b.Bytes(), nil
-}
-
-// writeModel makes up a model that may be too large to be held in memory twice.
-func writeModel(path string, t trial) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriterSize(f, 1<<20)
-	return errors.Join(synth.Write(w, t.shape, t.typ, 1), w.Flush(), f.Close())
 }
 
 // openModel opens a model of a file in memory on a device.

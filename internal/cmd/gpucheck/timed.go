@@ -19,7 +19,10 @@ type timed struct {
 
 // stepTime is what a step takes: seconds on the clock and on the card, and calls of
 // the driver.
-type stepTime struct{ wall, busy, calls float64 }
+type stepTime struct {
+	wall, busy, calls float64
+	nodes             int // kernels of the graph that was captured for such steps
+}
 
 // metered has steps measured by the meter, in which the clock counts for nothing.
 func (t *timed) metered(steps func() error) (out stepTime, err error) {
@@ -55,7 +58,8 @@ func (t *timed) decode(streams int) (stepTime, error) {
 		}
 		return nil
 	}
-	if err := run(t.w.decode / 2); err != nil { // buckets warm up
+	nodes, err := t.nodes(func() error { return run(t.w.decode / 2) }) // buckets warm up
+	if err != nil {
 		return stepTime{}, err
 	}
 	n := t.w.decode - t.w.decode/2
@@ -65,8 +69,16 @@ func (t *timed) decode(streams int) (stepTime, error) {
 	}
 	wall := time.Since(began).Seconds() / float64(n)
 	out, err := t.metered(func() error { return run(n) })
-	out.wall = wall
+	out.wall, out.nodes = wall, nodes
 	return out, err
+}
+
+// nodes counts the kernels of the last graph that steps capture.
+func (t *timed) nodes(steps func() error) (int, error) {
+	m := t.k.meter
+	m.captured = 0
+	err := steps()
+	return m.captured, err
 }
 
 // pairs measures steps of two tokens of one sequence, which are no decode steps and are
@@ -91,12 +103,7 @@ func (t *timed) prefill() error {
 // products is how many weights a token of a prompt is multiplied by: those of the
 // linear ops. Attention and the head, of which a prompt has one row, are left out, so
 // that a share that is made of it is a little low.
-func products(path string) (float64, error) {
-	f, err := gguf.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
+func products(f *gguf.File) (float64, error) {
 	m, err := model.Lower(f, model.Options{Context: 512})
 	if err != nil {
 		return 0, err

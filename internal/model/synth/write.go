@@ -25,39 +25,63 @@ func Write(w io.Writer, shapeName, typ string, seed uint64) error {
 }
 
 func write(w io.Writer, s shape, m mix, seed uint64) error {
+	all, err := lay(s, m)
+	if err != nil {
+		return err
+	}
+	list := make([]ggufwrite.Tensor, len(all))
+	pools := map[poolKey]*pool{}
+	for i, t := range all {
+		rng := rand.New(rand.NewPCG(seed, uint64(i)))
+		list[i] = t.described()
+		list[i].Gen = func(w io.Writer) error {
+			if pools[t.key()] == nil {
+				pools[t.key()] = newPool(t.format, t.tensor, seed)
+			}
+			return pools[t.key()].write(w, t.blocks(), rng)
+		}
+	}
+	return ggufwrite.Write(w, s.keys(m), list)
+}
+
+// laid is a tensor with its format.
+type laid struct {
+	tensor
+	format quant.Format
+}
+
+// lay lists a file's tensors.
+func lay(s shape, m mix) (all []laid, err error) {
 	if s.moe != nil && s.moe.mxfp4 {
 		m.expert = quant.MXFP4
 	}
-	var err error
-	var list []ggufwrite.Tensor
-	pools := map[poolKey]*pool{}
 	s.tensors(func(t tensor, layer int) {
 		f, ferr := m.format(t, layer, s.layers)
 		if ferr != nil {
 			err = ferr
 			return
 		}
-		dims := []uint64{uint64(t.cols)}
-		if t.rows > 0 {
-			dims = append(dims, uint64(t.rows))
-		}
-		if t.stack > 0 {
-			dims = append(dims, uint64(t.stack))
-		}
-		rng := rand.New(rand.NewPCG(seed, uint64(len(list))))
-		key := poolKey{f.Type, t.spread, t.mean}
-		list = append(list, ggufwrite.Tensor{Name: t.name, Type: uint32(f.Type), Dims: dims, Gen: func(w io.Writer) error {
-			if pools[key] == nil {
-				pools[key] = newPool(f, t, seed)
-			}
-			return pools[key].write(w, max(t.rows, 1)*max(t.stack, 1)*t.cols/f.BlockElems, rng)
-		}})
+		all = append(all, laid{t, f})
 	})
-	if err != nil {
-		return err
-	}
-	return ggufwrite.Write(w, s.keys(m), list)
+	return all, err
 }
+
+// described is what the header says of it.
+func (t *laid) described() ggufwrite.Tensor {
+	dims := []uint64{uint64(t.cols)}
+	if t.rows > 0 {
+		dims = append(dims, uint64(t.rows))
+	}
+	if t.stack > 0 {
+		dims = append(dims, uint64(t.stack))
+	}
+	return ggufwrite.Tensor{Name: t.name, Type: uint32(t.format.Type), Dims: dims}
+}
+
+func (t *laid) key() poolKey { return poolKey{t.format.Type, t.spread, t.mean} }
+
+// blocks is how many blocks of its format it has.
+func (t *laid) blocks() int { return max(t.rows, 1) * max(t.stack, 1) * t.cols / t.format.BlockElems }
 
 type poolKey struct {
 	format quant.Type
