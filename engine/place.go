@@ -46,8 +46,12 @@ func (e *Engine) placeOn(d Device, o Options, p *prog.Program, src backend.Sourc
 		return nil, err
 	}
 	if m, ok := d.(backend.Memory); ok {
-		o.ownMemory = true
-		if o.available == nil {
+		s, ok := d.(backend.SharedMemory)
+		shared := ok && s.SharesSystemMemory()
+		o.ownMemory = !shared
+		if shared {
+			o.available = lesser(m.Memory, (&Options{available: o.available}).memory)
+		} else if o.available == nil {
 			o.available = m.Memory
 		}
 	}
@@ -64,4 +68,16 @@ func (e *Engine) placeOn(d Device, o Options, p *prog.Program, src backend.Sourc
 		}
 	}
 	return &placed{device: d, plan: plan, room: r}, nil
+}
+
+// lesser is the smaller of two answers to what is available, of those that are known.
+func lesser(a, b func() (int64, bool)) func() (int64, bool) {
+	return func() (int64, bool) {
+		x, known := a()
+		y, also := b()
+		if !known || also && y < x {
+			return y, also
+		}
+		return x, known
+	}
 }

@@ -63,3 +63,28 @@ func TestPlace(t *testing.T) {
 		t.Errorf("%d models and %d runners are open", good.models, good.runs)
 	}
 }
+
+// integrated is a card whose memory is the system's.
+type integrated struct{ *carded }
+
+func (integrated) SharesSystemMemory() bool { return true }
+
+// TestPlaceIntegrated: of memory that the system has too, a model may have what both
+// say is available, and the cache the share that it has on the CPU.
+func TestPlaceIntegrated(t *testing.T) {
+	files := synthFile(t, "tiny-llama")
+	for _, c := range []struct{ device, system, want int64 }{{1 << 40, 1 << 30, 1 << 30}, {1 << 30, 1 << 40, 1 << 30}} {
+		d := cpu.New(cpu.Options{Threads: 1})
+		o := Options{Metrics: metrics.Off, Devices: []Device{integrated{&carded{&stages{Device: d}, "part", c.device}}}}
+		e, err := OpenFS(files, "m.gguf", have(c.system, nil, o))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := e.Model().Memory.Available; got != c.want {
+			t.Errorf("of %d and %d, %d are available", c.device, c.system, got)
+		}
+		if err := errors.Join(e.Close(), d.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}

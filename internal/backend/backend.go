@@ -78,6 +78,12 @@ type Memory interface {
 	Memory() (available int64, known bool)
 }
 
+// SharedMemory is a Memory that may be the system's own, as that of integrated parts
+// is: what is taken there, everything else on the machine lacks.
+type SharedMemory interface {
+	SharesSystemMemory() bool
+}
+
 // Sizes are the bytes of memory that a program takes. What is beyond an int64 is
 // math.MaxInt64.
 type Sizes interface {

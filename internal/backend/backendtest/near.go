@@ -104,17 +104,7 @@ func (m *Random) same(t *testing.T, what string, want, got [][]float32) {
 
 func (n *nearness) row(t *testing.T, what string, want, got []float32) {
 	t.Helper()
-	top := 1.0
-	for _, w := range want {
-		top = max(top, 1+math.Abs(float64(w)))
-	}
-	diff, at := 0.0, 0
-	for i, w := range want {
-		d := math.Abs(float64(w)-float64(got[i])) / top
-		if d > diff || d != d && w == w {
-			diff, at = d, i
-		}
-	}
+	diff, at := difference(want, got)
 	n.rows++
 	n.worst = max(n.worst, diff)
 	switch {
@@ -124,4 +114,28 @@ func (n *nearness) row(t *testing.T, what string, want, got []float32) {
 	default:
 		t.Errorf("%s, logit %d: %v, want %v", what, at, got[at], want[at])
 	}
+}
+
+// difference is the largest one of a row, relative to 1 + the largest value, and where.
+// A NaN or an infinity wants the same.
+func difference(want, got []float32) (diff float64, at int) {
+	top := 1.0
+	for _, w := range want {
+		if a := math.Abs(float64(w)); a <= math.MaxFloat32 {
+			top = max(top, 1+a)
+		}
+	}
+	for i, w := range want {
+		d := math.Abs(float64(w)-float64(got[i])) / top
+		switch {
+		case w != w && got[i] != got[i] || w == got[i]: // infinities too
+			continue
+		case d != d:
+			d = math.Inf(1)
+		}
+		if d > diff {
+			diff, at = d, i
+		}
+	}
+	return diff, at
 }

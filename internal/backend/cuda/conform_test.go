@@ -27,3 +27,12 @@ func TestNearLaw(t *testing.T) {
 	n.Formats = []quant.Type{quant.F16, quant.Q4K}
 	backendtest.RunNearLaw(t, d, n)
 }
+
+// TestNearLawTogether: so it does with memory laid out as it is outside of tests, all
+// of a page in one piece and all activations in one allocation.
+func TestNearLawTogether(t *testing.T) {
+	d, _ := faked(t, fakedriver.Options{Seed: 6}, cuda.Options{Rubbish: cuda.Left})
+	n := near(1)
+	n.Formats = []quant.Type{quant.Q8_0}
+	backendtest.RunNearLaw(t, d, n)
+}

@@ -32,6 +32,26 @@ type Options struct {
 	// Apart makes an allocation of every buffer, so that what is written beyond one
 	// does not fall into the next.
 	Apart bool
+	// Rubbish is what a runner's memory holds before the first step, but for the cache,
+	// which is zeros always.
+	Rubbish Rubbish
+}
+
+// Rubbish is what memory holds that nothing may read before it is written.
+type Rubbish uint8
+
+const (
+	Zeros Rubbish = iota
+	Left          // what was there: the interpreter counts it as never written
+	NaNs          // for cards, where nobody counts
+)
+
+// value is each byte of it.
+func (r Rubbish) value() byte {
+	if r == NaNs {
+		return 0xff
+	}
+	return 0
 }
 
 // leastMajor is the compute capability that the kernels are compiled for: 8.0.
@@ -105,6 +125,9 @@ func (d *Device) Memory() (available int64, known bool) {
 	})
 	return available, err == nil
 }
+
+// SharesSystemMemory implements backend.SharedMemory.
+func (d *Device) SharesSystemMemory() bool { return d.facts.SharesSystemMemory }
 
 // Plan implements backend.Device.
 func (d *Device) Plan(p *prog.Program, src backend.Source) (backend.Plan, error) {

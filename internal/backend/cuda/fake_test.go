@@ -29,16 +29,26 @@ func refused(err error) bool {
 }
 
 // simulated is a device whose kernels the interpreter runs, every buffer an allocation
-// of its own. When the test ends nothing of it may be left, and no kernel may have
+// of its own that nothing has written. When the test ends nothing of it may be left, and no kernel may have
 // broken a rule.
 func simulated(t testing.TB, fo fakedriver.Options, o cuda.Options) (*cuda.Device, *fakedriver.Driver) {
+	t.Helper()
+	o.Apart = true
+	if !fo.NoExecute { // else nothing writes what is read
+		o.Rubbish = cuda.Left
+	}
+	return faked(t, fo, o)
+}
+
+// faked is such a device with memory laid out as o says.
+func faked(t testing.TB, fo fakedriver.Options, o cuda.Options) (*cuda.Device, *fakedriver.Driver) {
 	t.Helper()
 	fake := fakedriver.New(fo)
 	d, err := driver.New(fake.Library())
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Driver, o.Apart = d, true
+	o.Driver = d
 	dev, err := cuda.Open(o)
 	if err != nil {
 		t.Fatal(err)

@@ -76,8 +76,10 @@ func (l *list) launch(c *driver.Calls, s driver.Stream) error {
 	return nil
 }
 
-// capture makes a graph of the launches.
-func (l *list) capture(d *driver.Driver, c *driver.Calls, s driver.Stream) error {
+// capture makes a graph of the launches, if the driver has the memory for it: after
+// out of memory it tries again while room finds something to let go of, then goes
+// without.
+func (l *list) capture(d *driver.Driver, c *driver.Calls, s driver.Stream, room func() (bool, error)) error {
 	if err := d.BeginCapture(s); err != nil {
 		return err
 	}
@@ -85,6 +87,17 @@ func (l *list) capture(d *driver.Driver, c *driver.Calls, s driver.Stream) error
 	g, e := d.EndCapture(s)
 	if err = errors.Join(err, e); err == nil {
 		l.graph, err = d.Instantiate(g)
+		for again := true; driver.IsOutOfMemory(err) && again; {
+			var e error
+			if again, e = room(); e != nil {
+				err = e
+			} else if again {
+				l.graph, err = d.Instantiate(g)
+			}
+		}
+	}
+	if driver.IsOutOfMemory(err) {
+		l.graph, err = 0, nil
 	}
 	if g != 0 {
 		err = errors.Join(err, d.CloseGraph(g))
@@ -95,8 +108,14 @@ func (l *list) capture(d *driver.Driver, c *driver.Calls, s driver.Stream) error
 // close gives the graph back and lets the arguments go.
 func (l *list) close(d *driver.Driver) error {
 	l.pinner.Unpin()
-	if l.graph == 0 {
+	return l.ungraph(d)
+}
+
+// ungraph gives the graph back; the launches stay.
+func (l *list) ungraph(d *driver.Driver) error {
+	g := l.graph
+	if l.graph = 0; g == 0 {
 		return nil
 	}
-	return d.CloseExec(l.graph)
+	return d.CloseExec(g)
 }

@@ -14,6 +14,7 @@ const maxLists = 128
 type lists struct {
 	byBucket map[bucket]*list
 	step     uint64
+	lost     int // graphs that there was no memory for
 }
 
 // warm is the list of a bucket, or nil. It allocates nothing.
@@ -32,15 +33,30 @@ func (s *lists) room(d *driver.Driver) error {
 	if len(s.byBucket) < maxLists {
 		return nil
 	}
-	var oldest bucket
-	var l *list
+	b, l := s.oldest(func(*list) bool { return true })
+	delete(s.byBucket, b)
+	return l.close(d)
+}
+
+// oldest is the list that was not used for longest, of those that are ok; nil: none is.
+func (s *lists) oldest(ok func(*list) bool) (at bucket, l *list) {
 	for b, x := range s.byBucket {
-		if l == nil || x.used < l.used {
-			oldest, l = b, x
+		if ok(x) && (l == nil || x.used < l.used) {
+			at, l = b, x
 		}
 	}
-	delete(s.byBucket, oldest)
-	return l.close(d)
+	return at, l
+}
+
+// ungraph gives the graph back that was not used for longest; false where there is
+// none. No step is running. The bucket's launches go one by one from then on.
+func (s *lists) ungraph(d *driver.Driver) (bool, error) {
+	_, l := s.oldest(func(l *list) bool { return l.graph != 0 })
+	if l == nil {
+		return false, nil
+	}
+	s.lost++
+	return true, l.ungraph(d)
 }
 
 // add keeps the list of a bucket.

@@ -240,4 +240,7 @@ func (m *matrix) groups() int { return int(ceilDiv(m.rows, packings[m.format].gr
 // groupBytes is the bytes of a group in all planes.
 func (m *matrix) groupBytes() int64 { return backend.Sum(packings[m.format].planes(m.cols)...) }
 
-var _ backend.Memory = (*Device)(nil)
+var (
+	_ backend.Memory       = (*Device)(nil)
+	_ backend.SharedMemory = (*Device)(nil)
+)

@@ -93,10 +93,8 @@ func (o *owner) place() error {
 
 // constants clears the memory and puts down what the ops have there for good.
 func (o *owner) constants() error {
-	for _, r := range []*reservation{o.memory, o.scratch} {
-		if err := r.clear(o.calls, o.stream); err != nil {
-			return err
-		}
+	if err := o.clear(o.model.device.opts.Rubbish); err != nil {
+		return err
 	}
 	s := &sender{driver: o.model.device.driver, calls: o.calls, stream: o.stream, staging: o.writer.memory}
 	for _, c := range o.rig.constant {
@@ -105,6 +103,26 @@ func (o *owner) constants() error {
 		}
 	}
 	return o.calls.Wait(o.stream)
+}
+
+// clear sets all memory, the cache to zeros in any case.
+func (o *owner) clear(r Rubbish) error {
+	if r != Left {
+		for _, m := range []*reservation{o.memory, o.scratch} {
+			if err := m.fill(o.calls, r.value(), o.stream); err != nil {
+				return err
+			}
+		}
+	}
+	if r == Zeros {
+		return nil
+	}
+	for _, p := range o.pages {
+		if err := o.calls.Fill(driver.DevicePtr(p.at), 0, p.stride*int64(o.limits.Pages), o.stream); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // do carries out a job, unless one before it failed on the device.
@@ -215,7 +233,14 @@ func (o *owner) list(b *prog.Batch, pick bool) (*list, error) {
 	}
 	o.lists.add(k, l)
 	if k.decode && !d.opts.NoGraphs {
-		err = l.capture(d.driver, o.calls, o.stream)
+		lost := o.lists.lost
+		err = l.capture(d.driver, o.calls, o.stream, func() (bool, error) { return o.lists.ungraph(d.driver) })
+		if err == nil && l.graph == 0 {
+			o.lists.lost++
+		}
+		if o.lists.lost > lost {
+			d.log.Warn("the device has no memory for more graphs: some steps launch their kernels one by one", "steps", o.lists.lost)
+		}
 	}
 	return l, err
 }

@@ -77,10 +77,13 @@ func (p *plan) WeightBytes() int64 { return backend.Sum(p.sizes...) }
 func (p *plan) WeightSize(w prog.WeightID) int64 { return p.sizes[w] }
 
 // LoadBytes implements backend.Plan: what Load takes beside the weights is memory of
-// the host, a few staging buffers.
+// the host, a few staging buffers: pinned, at most maxLoaders of chunkBytes or of one
+// group of rows each.
 func (p *plan) LoadBytes() int64 { return 0 }
 
-// RunnerBytes implements backend.Sizes. Limits that no runner can be made for have the
+// RunnerBytes implements backend.Sizes: what is taken of the device. Beside that a
+// runner has pinned memory of the host, one Step and LogitRows rows of output, which
+// are not counted. Limits that no runner can be made for have the
 // size of those parts that do not depend on ops.
 func (p *plan) RunnerBytes(l backend.Limits) (kv, scratch int64) {
 	r, _ := p.measure(l)

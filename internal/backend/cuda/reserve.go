@@ -56,10 +56,10 @@ func (r *reservation) add(d *Device, what string, size, total int64) (address, e
 	return 0, errors.Join(err, r.free())
 }
 
-// clear sets all of it to zeros, in a stream's order.
-func (r *reservation) clear(c *driver.Calls, s driver.Stream) error {
+// fill sets all bytes of it, in a stream's order.
+func (r *reservation) fill(c *driver.Calls, value byte, s driver.Stream) error {
 	for i, at := range r.pieces {
-		if err := c.Fill(at, 0, r.sizes[i], s); err != nil {
+		if err := c.Fill(at, value, r.sizes[i], s); err != nil {
 			return err
 		}
 	}

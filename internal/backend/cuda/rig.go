@@ -110,14 +110,15 @@ func (r *rig) vector(id prog.WeightID) address {
 }
 
 // scratch is memory that only this op uses while its launches run; asked for once an
-// op. It is aligned to 256, and all zeros only before the first step.
+// op. It is aligned to 256, and holds
+// anything at first.
 func (r *rig) scratch(bytes int64) address {
 	r.scratchMost = max(r.scratchMost, whole(bytes))
 	return r.scratchAt
 }
 
-// own is memory of this op alone, which keeps what it holds from step to step. It is
-// all zeros before the first one.
+// own is memory of this op alone, which keeps what it holds from step to step. Before
+// the first one it may hold anything.
 func (r *rig) own(bytes int64) address { return r.regions.take(bytes) }
 
 // floats is where a copy of values lies that never changes.

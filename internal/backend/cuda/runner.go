@@ -106,8 +106,9 @@ func (r *runner) Row(i int, logits []float32) error {
 	return <-r.done
 }
 
-// Close implements backend.Runner: it gives back what the runner has on the device. A
-// second call does nothing.
+// Close implements backend.Runner: it gives back what the runner has on the device,
+// behind all that is under way there: a kernel that hangs blocks it, and a Run, for
+// good. A second call does nothing.
 func (r *runner) Close() error {
 	if r.closed {
 		return nil

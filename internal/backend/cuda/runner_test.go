@@ -2,12 +2,15 @@ package cuda_test
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/backend/backendtest"
 	"github.com/paddock-go/paddock/internal/backend/cuda"
+	"github.com/paddock-go/paddock/internal/backend/cuda/driver"
 	"github.com/paddock-go/paddock/internal/backend/cuda/fakedriver"
 	"github.com/paddock-go/paddock/internal/quant"
 	"github.com/paddock-go/paddock/internal/race"
@@ -139,5 +142,37 @@ func TestManyBuckets(t *testing.T) {
 	calls := fake.Calls()
 	if calls["cuGraphLaunch"] == 0 || calls["cuGraphExecDestroy"] == 0 || calls["cuGraphInstantiateWithFlags"] > calls["cuGraphLaunch"] {
 		t.Errorf("of graphs, %d were made, %d let go and %d launched", calls["cuGraphInstantiateWithFlags"], calls["cuGraphExecDestroy"], calls["cuGraphLaunch"])
+	}
+}
+
+// TestNoMemoryForGraphs: where there is none for one more graph, the oldest makes
+// room; where there is none for any, steps go on without.
+func TestNoMemoryForGraphs(t *testing.T) {
+	for _, times := range []int{1, 2, 3} {
+		var rows [2][][]float32
+		for i, fails := range []int{0, times} {
+			var text strings.Builder
+			d, fake := simulated(t, fakedriver.Options{Seed: 4}, cuda.Options{Logger: slog.New(slog.NewTextHandler(&text, nil))})
+			m := model(t, d, 5, quant.Q8_0)
+			s := backendtest.NewSession(t, m.Prog, load(t, d, m), limits(backend.KVF16), nil)
+			rows[i] = decode(t, s, m, 1, 1) // makes the first graph
+			for range fails {
+				fake.Fail(fakedriver.Failure{Call: "cuGraphInstantiateWithFlags", Nth: 1, Code: driver.OutOfMemory})
+			}
+			rows[i] = append(rows[i], decode(t, s, m, 2, 2)...)
+			rows[i] = append(rows[i], decode(t, s, m, 1, 1)...)
+			if fails == 0 {
+				continue
+			}
+			if graphs, want := len(fake.Nodes()), max(0, 2-fails); graphs != want {
+				t.Errorf("after %d failures there are %d graphs, want %d", fails, graphs, want)
+			}
+			if n := strings.Count(text.String(), "no memory for more graphs"); n != 1 {
+				t.Errorf("%d failures are logged %d times", fails, n)
+			}
+		}
+		if !equal(rows[0], rows[1]) {
+			t.Errorf("after %d failures the logits are others", times)
+		}
 	}
 }

@@ -65,8 +65,12 @@ enum { EXPERT_SILU, EXPERT_GELU, EXPERT_CLAMPED };
 //	     y  pieces of a row
 GLOBAL BLOCK(256) void join_experts(const int *count, int times, const int *from, float *gate, const float *up, int width, int kind, float alpha, float limit) {
 	int row = block_x(), c = block_y() * 256 + tid_x();
-	if (row >= count[0] * times || c >= width || (from && from[row] < 0)) return;
+	if (row >= count[0] * times || c >= width) return;
 	i64 i = (i64)row * width + c;
+	if (from && from[row] < 0) { // nobody's: zeros, as it is rounded with the others
+		gate[i] = 0;
+		return;
+	}
 	float g = gate[i], u = up[i];
 	if (kind == EXPERT_GELU) {
 		g = gelu32(g);

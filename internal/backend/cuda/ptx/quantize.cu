@@ -44,13 +44,16 @@ struct Source {
 	const float *row;
 	i64 to;
 	int cols; // values; what a block has beyond is 0
+	int pads; // rows behind it in its panel that are nobody's
 };
 DEVICE bool source_of(const int *counts, const int *from, const float *src, int stride, int apart, int to_row, int to_group, int cols, Source &s) {
 	int row = block_x();
 	if (row >= counts[0]) return false;
 	int at = from ? from[row] : row;
 	if (at < 0) return false;
-	s = Source{src + (i64)at * stride + (i64)block_z() * apart, (i64)row * to_row + (i64)block_z() * to_group, cols};
+	i64 to = (i64)row * to_row + (i64)block_z() * to_group;
+	bool last = to_row == 1 && (row + 1 >= counts[0] || (from && from[row + 1] < 0));
+	s = Source{src + (i64)at * stride + (i64)block_z() * apart, to, cols, last ? 7 - (int)(to & 7) : 0};
 	return true;
 }
 
@@ -59,6 +62,9 @@ DEVICE bool source_of(const int *counts, const int *from, const float *src, int 
 #define ROUND_SOURCE \
 	Source s;        \
 	if (!source_of(counts, from, src, stride, apart, to_row, to_group, cols, s)) return;
+
+// What lies by panels is copied by 16 bytes: rows of a panel that are nobody's get
+// zeros, which become columns of a product that nobody reads.
 
 // Blocks of 32, each by 8 lanes with 4 values; 128 threads have 16 blocks.
 GLOBAL BLOCK(128) void round_q8x32(ROUND_PARAMS, u8 *q, float *d) {
@@ -72,7 +78,9 @@ GLOBAL BLOCK(128) void round_q8x32(ROUND_PARAMS, u8 *q, float *d) {
 	int sum = 0;
 	u32 bytes = quants_of(v, 127.f / most, &sum);
 	*(u32 *)(q + s.to * nb * 32 + (i64)(part / 4) * nb * 16 + (i64)b * 16 + part % 4 * 4) = bytes;
-	if (part == 0) d[((s.to >> 3) * nb + b) * 8 + (s.to & 7)] = half_to_float(float_to_half(most / 127.f));
+	float *to = d + ((s.to >> 3) * nb + b) * 8 + (s.to & 7);
+	if (part == 0) *to = half_to_float(float_to_half(most / 127.f));
+	else if (part <= s.pads) to[part] = 0;
 }
 
 // Blocks of 256, each by a warp whose lanes have 8 values; with the sum of each 32
@@ -94,8 +102,14 @@ GLOBAL BLOCK(128) void round_q8x256(ROUND_PARAMS, u8 *q, float *d, i16 *sums) {
 	sum += __nvvm_shfl_sync_bfly_i32(0xffffffffu, sum, 2, 31);
 	i64 panel = s.to >> 3;
 	int in = (int)(s.to & 7);
-	if (part == 0) sums[(panel * nb + b) * 8 + in] = (i16)sum;
-	if (lane == 0) d[(panel * (nb / 8) + super) * 8 + in] = 1.f / inv;
+	i16 *sum_to = sums + (panel * nb + b) * 8 + in;
+	if (part == 0) {
+		*sum_to = (i16)sum;
+		for (int i = 1; i <= s.pads; i++) sum_to[i] = 0;
+	}
+	float *to = d + (panel * (nb / 8) + super) * 8 + in;
+	if (lane == 0) *to = 1.f / inv;
+	else if (lane <= s.pads) to[lane] = 0;
 }
 
 // Floats; rows are whole chunks of 16 bytes of the weights, which may be more than the

@@ -17,7 +17,8 @@
 //
 // What is not found: a race between threads of one block on global memory; that a
 // block's .nc load came before its own write; and, where blocks touch different bytes
-// of one word, one order of two (see race.go). A .func must be inlined.
+// of one word, one order of two (see race.go); an access beyond a part of an allocation
+// that falls into another part of it, as of an op's scratch. A .func must be inlined.
 //
 // What it does not know it refuses in Parse, by name and line: an instruction that
 // is accepted here does what the PTX manual (ISA 7.0) says, apart from the .approx
