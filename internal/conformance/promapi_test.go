@@ -50,7 +50,7 @@ func startPrometheusWith(t *testing.T, ctx context.Context, config string, featu
 	c.Stderr = os.Stderr
 	startProcess(t, c)
 	p := &prometheus{"http://" + addr}
-	p.waitFor(t, ctx, `up{job="paddock"} == 1`)
+	p.waitFor(t, ctx, `max(up{job="paddock"}) == 1`)
 	return p
 }
 

@@ -85,6 +85,11 @@ func (l *list) capture(d *driver.Driver, c *driver.Calls, s driver.Stream, room 
 	}
 	err := l.launch(c, s)
 	g, e := d.EndCapture(s)
+	if e != nil { // a capture that stays open would forbid all that follows on the stream, giving back too
+		if late, again := d.EndCapture(s); again == nil {
+			g = late
+		}
+	}
 	if err = errors.Join(err, e); err == nil {
 		l.graph, err = d.Instantiate(g)
 		for again := true; driver.IsOutOfMemory(err) && again; {
