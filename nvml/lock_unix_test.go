@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -17,7 +18,7 @@ func TestLockIsAPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	var refused *LockFileError
-	if _, err := takeLock(path); !errors.As(err, &refused) || refused.Path != path {
+	if _, err := takeLock(path); !errors.As(err, &refused) || refused.Path != path || !strings.Contains(refused.Why, "regular") {
 		t.Errorf("error %v, want that it is no lock", err)
 	}
 	// As one who may not write to it: without a writer such an opening waits for ever.
