@@ -16,7 +16,7 @@ import (
 func TestLockHelper(t *testing.T) {
 	path := os.Getenv("PADDOCK_TEST_LOCK")
 	if path == "" {
-		t.Skip("runs as the other process of TestLockOfAnotherProcess")
+		return // it is the other process of TestLockOfAnotherProcess, and nothing by itself
 	}
 	l, err := takeLock(path)
 	if err != nil {

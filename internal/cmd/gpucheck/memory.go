@@ -20,7 +20,7 @@ func (k *checker) memory() (err error) {
 	if err := k.planted(d, g); err != nil {
 		return err
 	}
-	with, err := cuda.Open(cuda.Options{Driver: d, Ordinal: k.c.ordinal, Apart: true})
+	with, err := cuda.Open(cuda.Options{Driver: d, Ordinal: k.c.ordinal, Apart: true, Rubbish: cuda.NaNs})
 	if err != nil {
 		return err
 	}
