@@ -81,7 +81,7 @@ func (c Code) forGood() bool {
 // deviceGone tells whether the device, and it alone, can't be asked any more.
 func (c Code) deviceGone() bool { return c == GPULost || c == ResetRequired || c == GPUNotFound }
 
-// libraryGone tells whether the whole library must be opened anew.
-func (c Code) libraryGone() bool {
+// lostLibrary tells whether the whole library must be opened anew.
+func (c Code) lostLibrary() bool {
 	return c == Uninitialized || c == DriverNotLoaded || c == VersionMismatch
 }

@@ -55,7 +55,7 @@ func (d *Device) Sample() (Sample, error) {
 			return Sample{}, errOver
 		}
 		switch c := readings[i].read(d, &s); {
-		case c.deviceGone(), c.libraryGone():
+		case c.deviceGone(), c.lostLibrary():
 			return Sample{}, &Error{readings[i].call, c}
 		case c.forGood():
 			d.absent |= 1 << i

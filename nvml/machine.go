@@ -83,7 +83,7 @@ func (m *machine) sample(t *tracked) {
 	if err == errOver {
 		return
 	}
-	if e, ok := err.(*Error); ok && e.Code.libraryGone() {
+	if e, ok := err.(*Error); ok && e.Code.lostLibrary() {
 		m.openErr = err
 		m.log.Warn("the GPUs' library must be opened anew", "error", err)
 		for _, t := range m.known {

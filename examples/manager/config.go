@@ -26,7 +26,7 @@ type config struct {
 	dcgmNames bool
 	dcgmAddr  string
 	data      string
-	library   string
+	nvmlFile  string
 	lock      string
 	level     slog.Level
 }
@@ -66,7 +66,7 @@ func parseFlags(args []string) (*config, error) {
 	f.BoolVar(&c.dcgmNames, "dcgm-names", false, "show the GPUs on /metrics under dcgm-exporter's names too")
 	f.StringVar(&c.dcgmAddr, "dcgm-addr", "", "address of a page with dcgm-exporter's names alone, as :9400, where tools look for them")
 	f.StringVar(&c.data, "data", "", "folder of the history (none: the user's cache folder)")
-	f.StringVar(&c.library, "nvml-library", "", "library to load instead of the driver's libnvidia-ml")
+	f.StringVar(&c.nvmlFile, "nvml-library", "", "library to load instead of the driver's libnvidia-ml")
 	f.StringVar(&c.lock, "nvml-lock", "", "file by which one process of the machine reads its GPUs, instead of the usual one")
 	level := f.String("log-level", "info", "least level that is logged: debug, info, warn or error")
 	if err := f.Parse(args); err != nil {

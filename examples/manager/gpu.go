@@ -48,8 +48,8 @@ const openGrace = 500 * time.Millisecond
 
 func newGPUs(c *config, log *slog.Logger) *gpus {
 	o := nvml.Options{LockPath: c.lock, Logger: log}
-	if c.library != "" {
-		o.Library = []string{c.library}
+	if c.nvmlFile != "" {
+		o.Library = []string{c.nvmlFile}
 	}
 	return &gpus{log: log, grace: openGrace, opened: make(chan struct{}), reason: "the GPUs are being looked for", open: func() (poller, error) {
 		p, err := nvml.NewPoller(o)

@@ -43,7 +43,7 @@ func TestEndWhileOpening(t *testing.T) {
 // TestSignalHelper is the other process of TestSecondSignal: it takes for ever to end.
 func TestSignalHelper(t *testing.T) {
 	if os.Getenv("PADDOCK_TEST_SIGNAL") == "" {
-		t.Skip("runs as the other process of TestSecondSignal")
+		return // it is the other process of TestSecondSignal, and nothing by itself
 	}
 	ctx, stop := untilSignal()
 	defer stop()

@@ -19,13 +19,13 @@ import (
 
 // machine is what managers of one test share: a history, a lock, a library.
 type machine struct {
-	data, library string
-	script        string // of the fake library
+	data, nvmlFile string
+	script         string // of the fake library
 }
 
 func newMachine(t *testing.T) *machine {
 	dir := t.TempDir()
-	return &machine{data: dir, library: filepath.Join(dir, "none.so"), script: filepath.Join(dir, "script")}
+	return &machine{data: dir, nvmlFile: filepath.Join(dir, "none.so"), script: filepath.Join(dir, "script")}
 }
 
 // managed is a running manager.
@@ -60,7 +60,7 @@ func runManager(t *testing.T, m *machine, flags ...string) *managed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(bin, append([]string{"--addr", "127.0.0.1:0", "--probe", "off", "--data", m.data, "--nvml-library", m.library,
+	c := exec.Command(bin, append([]string{"--addr", "127.0.0.1:0", "--probe", "off", "--data", m.data, "--nvml-library", m.nvmlFile,
 		"--nvml-lock", filepath.Join(filepath.Dir(m.script), "lock")}, flags...)...)
 	c.Env = append(os.Environ(), "PADDOCK_FAKE_NVML="+m.script)
 	got := &managed{log: new(logged)}
@@ -278,8 +278,8 @@ func TestManagerGPU(t *testing.T) {
 		t.Skip("gcc is not on PATH: skipped")
 	}
 	m := newMachine(t)
-	m.library = filepath.Join(t.TempDir(), "libnvidia-ml.so.1")
-	if out, err := exec.Command(gcc, "-shared", "-fPIC", "-O1", "-o", m.library, filepath.Join("..", "..", "nvml", "testdata", "fake.c"), "-lpthread").CombinedOutput(); err != nil {
+	m.nvmlFile = filepath.Join(t.TempDir(), "libnvidia-ml.so.1")
+	if out, err := exec.Command(gcc, "-shared", "-fPIC", "-O1", "-o", m.nvmlFile, filepath.Join("..", "..", "nvml", "testdata", "fake.c"), "-lpthread").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	m.say(t, "devices 2\ngpu 0 temperature 67\ngpu 1 temperature 31\ngpu 1 return nvmlDeviceGetFanSpeed 3\ngpu 0 compute 4242 1048576\n")
@@ -334,5 +334,5 @@ func TestManagerGPU(t *testing.T) {
 
 // newMachineLike is the machine with a history of its own.
 func newMachineLike(t *testing.T, m *machine) *machine {
-	return &machine{data: t.TempDir(), library: m.library, script: m.script}
+	return &machine{data: t.TempDir(), nvmlFile: m.nvmlFile, script: m.script}
 }
