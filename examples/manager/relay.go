@@ -98,6 +98,12 @@ func (l *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			refuse(w, http.StatusBadGateway, "runner_unreachable", "the runner "+r.to.id+" can't be asked: "+plain(err).Error())
 		},
 	}
+	// A server closes what is left of a request's body before it writes an answer's head. The transport may not have seen the body's end by
+	// then, fast as a runner's first words come, and would break the answer off for it.
+	if err := http.NewResponseController(w).EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		refuse(w, http.StatusInternalServerError, "internal_error", "this connection can't be relayed: "+err.Error())
+		return
+	}
 	proxy.ServeHTTP(final{w}, req)
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"net/textproto"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestRelay: what passes, what doesn't, each part of a stream as it comes, and a reader's going ends the request.
@@ -143,5 +145,51 @@ func TestRelayedAround(t *testing.T) {
 	}
 	if early != 0 || len(res.Trailer) != 0 || res.Header.Get("Link")+res.Header.Get("Set-Cookie")+res.Header.Get("Trailer") != "" {
 		t.Errorf("%d early answers, header %v, trailer %v", early, res.Header, res.Trailer)
+	}
+}
+
+// TestRelayedBothWays: an answer that begins before its request's end has been read is passed on whole. So it is, if barely, with any runner
+// that is quick: its first words may come before the transport has seen the end of the body that it has sent.
+func TestRelayedBothWays(t *testing.T) {
+	r := serveRunner(t, func(w http.ResponseWriter, req *http.Request) {
+		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
+			t.Error(err)
+		}
+		first := make([]byte, 5)
+		if _, err := io.ReadFull(req.Body, first); err != nil {
+			t.Error(err)
+		}
+		fmt.Fprintf(w, "%s, ", first)
+		w.(http.Flusher).Flush()
+		if _, err := io.Copy(w, req.Body); err != nil {
+			t.Error(err)
+		}
+	})
+	m := start(t, "--runner", r.URL)
+
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // ends a hang
+	defer cancel()
+	body, sent := io.Pipe()
+	defer context.AfterFunc(ctx, func() { sent.CloseWithError(ctx.Err()) })() // for it the client waits
+	go sent.Write([]byte("begun"))
+	req, err := http.NewRequestWithContext(ctx, "POST", m.url+"/api/runners/"+r.id()+"/v1/both", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	answer := bufio.NewReader(res.Body)
+	if begun, err := answer.ReadString(','); begun != "begun," || err != nil {
+		t.Fatalf("the answer begins with %q, %v", begun, err)
+	}
+	go func() {
+		sent.Write([]byte("and done"))
+		sent.Close()
+	}()
+	if rest, err := io.ReadAll(answer); string(rest) != " and done" || err != nil {
+		t.Fatalf("the answer ends with %q, %v", rest, err)
 	}
 }
