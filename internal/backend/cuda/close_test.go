@@ -164,28 +164,34 @@ func TestWorkMayFail(t *testing.T) {
 	}
 }
 
-// small is a model for sessions whose kernels do not run, and a module of all kernels:
+// small is a model for sessions whose kernels do not run, and modules of all kernels:
 // their names and parameters, and nothing in them.
 func small(t *testing.T) (*backendtest.Random, fs.FS) {
 	d, _ := simulated(t, fakedriver.Options{NoExecute: true}, cuda.Options{Modules: fstest.MapFS{}})
-	stub := &strings.Builder{}
-	stub.WriteString(".version 7.0\n.target sm_80\n.address_size 64\n")
+	return model(t, d, 1, quant.Q8_0), stubs(t)
+}
+
+// stubs are the modules without what their kernels do.
+func stubs(t *testing.T) fstest.MapFS {
+	t.Helper()
 	entry := regexp.MustCompile(`(?s)\.visible \.entry \w+\([^)]*\)`)
 	names, err := fs.Glob(ptx.Files, "*.ptx")
 	if err != nil {
 		t.Fatal(err)
 	}
+	all := fstest.MapFS{}
 	for _, name := range names {
 		text, err := fs.ReadFile(ptx.Files, name)
 		if err != nil {
 			t.Fatal(err)
 		}
+		stub := []byte(".version 7.0\n.target sm_80\n.address_size 64\n")
 		for _, head := range entry.FindAll(text, -1) {
-			stub.Write(head)
-			stub.WriteString("\n{\n\tret;\n}\n")
+			stub = append(append(stub, head...), "\n{\n\tret;\n}\n"...)
 		}
+		all[name] = &fstest.MapFile{Data: stub}
 	}
-	return model(t, d, 1, quant.Q8_0), fstest.MapFS{"stub.ptx": {Data: []byte(stub.String())}}
+	return all
 }
 
 // TestCloseInAnyOrder: what was made is given back when the last is closed, and each
@@ -257,7 +263,11 @@ func TestRefusals(t *testing.T) {
 	if _, err := loaded.NewRunner(l); !errors.As(err, &memory) || !driver.IsOutOfMemory(err) || memory.Available <= 0 {
 		t.Errorf("more than there is: %v", err)
 	}
-	bad, _ := simulated(t, fakedriver.Options{}, cuda.Options{Modules: fstest.MapFS{"bad.ptx": {Data: []byte(".version 7.0\n.target sm_80\n.address_size 64\nnonsense\n")}}})
+	broken := stubs(t)
+	for name, f := range broken {
+		broken[name] = &fstest.MapFile{Data: append(f.Data, "nonsense\n"...)}
+	}
+	bad, _ := simulated(t, fakedriver.Options{}, cuda.Options{Modules: broken})
 	var e *driver.Error
 	if _, err := bad.Load(m.Prog, m, nil); !errors.As(err, &e) || e.Call != "cuModuleLoadDataEx" || e.Log == "" {
 		t.Errorf("a module that does not compile: %v", err)

@@ -69,7 +69,7 @@ type Device struct {
 	context driver.Context // 0: not asked for yet
 	holders int            // the device itself if it is open, models, runners
 	closed  bool
-	kernels *kernels // nil: not compiled yet
+	kernels *kernels // nil: not read yet
 }
 
 // Open makes a device ready to be asked: nothing is compiled and none of its memory
@@ -144,7 +144,8 @@ func (d *Device) Load(p *prog.Program, src backend.Source, progress func(done, t
 		return nil, err
 	}
 	m := &model{plan: pl, holders: 1}
-	if err = d.use(d.compile); err == nil {
+	// What any runner needs is compiled first: a driver that can't is found before minutes of loading.
+	if err = d.compile(pl.kernelsOfAny()); err == nil {
 		err = m.load(src, progress)
 	}
 	if err != nil {
@@ -153,19 +154,27 @@ func (d *Device) Load(p *prog.Program, src backend.Source, progress func(done, t
 	return m, nil
 }
 
-// compile makes the kernels ready if they are not.
-func (d *Device) compile() (err error) {
+// compile makes kernels ready that are not.
+func (d *Device) compile(names []string) error {
+	k, err := d.known()
+	if err != nil {
+		return err
+	}
+	return k.compile(names)
+}
+
+// known are the kernels, compiled or not.
+func (d *Device) known() (_ *kernels, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.kernels != nil {
-		return nil
+	if d.kernels == nil {
+		files := d.opts.Modules
+		if files == nil {
+			files = ptx.Files
+		}
+		d.kernels, err = readKernels(d, files)
 	}
-	files := d.opts.Modules
-	if files == nil {
-		files = ptx.Files
-	}
-	d.kernels, err = loadKernels(d.driver, d.facts, files, d.log)
-	return err
+	return d.kernels, err
 }
 
 // use calls f on a thread whose context is the device's.

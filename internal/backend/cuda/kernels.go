@@ -1,13 +1,8 @@
 package cuda
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"log/slog"
-	"regexp"
 	"sync"
-	"time"
 
 	"github.com/paddock-go/paddock/internal/backend/cuda/driver"
 )
@@ -17,109 +12,64 @@ const plainShared = 48 << 10
 
 // kernel is an entry point of a module.
 type kernel struct {
-	name       string
+	name   string
+	module *module
+
+	// Known once the module is compiled:
+
 	function   driver.Function
 	shared     int // static, in bytes
 	maxThreads int // of a block
 	dynamic    int // dynamic shared memory that was asked for
 }
 
-// kernels are all modules, compiled for a device.
+// kernels are what a device's modules have. Safe for concurrent use.
 type kernels struct {
-	driver  *driver.Driver
-	card    driver.Facts
-	modules []driver.Module
+	device  *Device
+	modules []*module
+	byName  map[string]*kernel
 
-	mu     sync.Mutex // of kernel.dynamic
-	byName map[string]*kernel
+	compiling sync.Mutex // one caller compiles at a time, with workers of its own
+	mu        sync.Mutex // of what modules and kernels know once compiled
 }
 
-var entryPoint = regexp.MustCompile(`\.entry\s+(\w+)`)
-
-// loadKernels compiles the modules of a folder and looks their entry points up. It
-// runs with a context current.
-func loadKernels(d *driver.Driver, card driver.Facts, files fs.FS, log *slog.Logger) (*kernels, error) {
-	k := &kernels{driver: d, card: card, byName: map[string]*kernel{}}
-	if err := k.load(files, log); err != nil {
-		return nil, errors.Join(err, k.unload())
+// find is a kernel that is compiled, if need be now.
+func (k *kernels) find(name string) (*kernel, error) {
+	if x := k.byName[name]; x != nil && k.compiled(x.module) {
+		return x, nil
 	}
-	return k, nil
-}
-
-func (k *kernels) load(files fs.FS, log *slog.Logger) error {
-	names, err := fs.Glob(files, "*.ptx")
-	if err != nil {
-		return err
+	if err := k.compile([]string{name}); err != nil {
+		return nil, err
 	}
-	for _, name := range names {
-		text, err := fs.ReadFile(files, name)
-		if err != nil {
-			return err
-		}
-		began := time.Now()
-		module, remarks, err := k.driver.LoadModule(text)
-		if err != nil {
-			return fmt.Errorf("module %s: %w", name, err)
-		}
-		k.modules = append(k.modules, module)
-		log.Info("the driver compiled kernels", "module", name, "took", time.Since(began), "remarks", remarks)
-		for _, entry := range entryPoint.FindAllSubmatch(text, -1) {
-			if err := k.lookup(module, string(entry[1])); err != nil {
-				return fmt.Errorf("module %s: kernel %s: %w", name, entry[1], err)
-			}
-		}
-	}
-	return nil
-}
-
-func (k *kernels) lookup(m driver.Module, name string) (err error) {
-	x := &kernel{name: name}
-	if x.function, err = k.driver.Function(m, name); err != nil {
-		return err
-	}
-	if x.shared, err = k.driver.FuncAttribute(x.function, driver.FuncShared); err != nil {
-		return err
-	}
-	if x.maxThreads, err = k.driver.FuncAttribute(x.function, driver.FuncMaxThreads); err != nil {
-		return err
-	}
-	k.byName[name] = x
-	return nil
-}
-
-func (k *kernels) unload() error {
-	var errs []error
-	for _, m := range k.modules {
-		errs = append(errs, k.driver.UnloadModule(m))
-	}
-	return errors.Join(errs...)
+	return k.byName[name], nil
 }
 
 // prepare finds the kernel of a launch, holds its geometry against the device's
 // limits, and asks for the shared memory that it needs.
 func (k *kernels) prepare(l *launch) (driver.Function, error) {
-	x, ok := k.byName[l.kernel]
-	if !ok {
-		return 0, fmt.Errorf("cuda: no module has a kernel %s", l.kernel)
+	x, err := k.find(l.kernel)
+	if err != nil {
+		return 0, err
 	}
+	card := &k.device.facts
 	fail := func(what string, got, most int) (driver.Function, error) {
 		return 0, fmt.Errorf("cuda: kernel %s: %s is %d, must be 1 to %d", l.kernel, what, got, most)
 	}
 	threads := 1
 	for i, axis := range [...]string{"x", "y", "z"} {
-		if n := int(l.grid[i]); n < 1 || n > k.card.MaxGrid[i] {
-			return fail("the grid in "+axis, n, k.card.MaxGrid[i])
+		if n := int(l.grid[i]); n < 1 || n > card.MaxGrid[i] {
+			return fail("the grid in "+axis, n, card.MaxGrid[i])
 		}
-		if n := int(l.block[i]); n < 1 || n > k.card.MaxBlock[i] {
-			return fail("the block in "+axis, n, k.card.MaxBlock[i])
+		if n := int(l.block[i]); n < 1 || n > card.MaxBlock[i] {
+			return fail("the block in "+axis, n, card.MaxBlock[i])
 		}
 		threads *= int(l.block[i])
 	}
-	if most := min(x.maxThreads, k.card.MaxThreads); threads > most {
+	if most := min(x.maxThreads, card.MaxThreads); threads > most {
 		return fail("the threads of a block", threads, most)
 	}
-	if all := x.shared + int(l.shared); all > k.card.MaxShared {
-		return fail("the shared memory of a block, in bytes,", all, k.card.MaxShared)
+	if all := x.shared + int(l.shared); all > card.MaxShared {
+		return fail("the shared memory of a block, in bytes,", all, card.MaxShared)
 	}
 	return x.function, k.share(x, int(l.shared))
 }
@@ -132,7 +82,7 @@ func (k *kernels) share(x *kernel, dynamic int) error {
 	if x.shared+dynamic <= plainShared || dynamic <= x.dynamic {
 		return nil
 	}
-	if err := k.driver.SetFuncAttribute(x.function, driver.FuncMaxDynamic, dynamic); err != nil {
+	if err := k.device.driver.SetFuncAttribute(x.function, driver.FuncMaxDynamic, dynamic); err != nil {
 		return fmt.Errorf("kernel %s: %w", x.name, err)
 	}
 	x.dynamic = dynamic

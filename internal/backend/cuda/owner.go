@@ -87,8 +87,10 @@ func (o *owner) place() error {
 	o.rig = newRig(p.prog, o.limits, d.facts, p.weights, placed, d.opts.Apart)
 	o.rig.scratchAt = at
 	o.pages = o.rig.pages(d.opts.Apart)
-	o.ops, err = o.rig.compile()
-	return err
+	if o.ops, err = o.rig.compile(); err != nil {
+		return err
+	}
+	return d.compile(kernelsOf(o.ops, o.limits))
 }
 
 // constants clears the memory and puts down what the ops have there for good.

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/paddock-go/paddock/internal/backend"
 	"github.com/paddock-go/paddock/internal/prog"
@@ -58,9 +59,34 @@ func (p *plan) take(i int, r *regions) {
 
 // measure lays a runner out at no address.
 func (p *plan) measure(l backend.Limits) (*rig, error) {
-	r := newRig(p.prog, l, p.device.facts, p.weights, &regions{}, p.device.opts.Apart)
-	_, err := r.compile()
+	r, _, err := p.ops(l)
 	return r, err
+}
+
+// ops are those of a runner at no address.
+func (p *plan) ops(l backend.Limits) (*rig, []op, error) {
+	r := newRig(p.prog, l, p.device.facts, p.weights, &regions{}, p.device.opts.Apart)
+	ops, err := r.compile()
+	return r, ops, err
+}
+
+// kernelsOfAny names the kernels that runners use whatever the type of their cache.
+func (p *plan) kernelsOfAny() []string {
+	var all []string
+	first := true
+	for _, t := range backend.KVTypes() {
+		l := backend.Limits{Rows: 1024, Seqs: 64, LogitRows: 64, Pages: 1, PageSize: 16, Context: 8192, KVType: t}
+		_, ops, err := p.ops(l)
+		if err != nil { // not a type for this device
+			continue
+		}
+		names := kernelsOf(ops, l)
+		if first {
+			all, first = names, false
+		}
+		all = slices.DeleteFunc(all, func(name string) bool { return !slices.Contains(names, name) })
+	}
+	return all
 }
 
 // CheckLimits implements backend.LimitChecker: of the types of the KV cache some are
