@@ -90,7 +90,7 @@ type symbol struct {
 func (t *Table) symbols() []symbol {
 	return []symbol{
 		{"cuInit", &t.Init},
-		{"cuDriverGetVersion", &t.DriverGetVersion},
+		{versionSymbol, &t.DriverGetVersion},
 		{"cuGetErrorName", &t.GetErrorName},
 		{"cuGetErrorString", &t.GetErrorString},
 		{"cuDeviceGetCount", &t.DeviceGetCount},

@@ -185,6 +185,11 @@ func TestThroughPackageDriver(t *testing.T) {
 	if _, err = driver.New(New(Options{Version: 11030}).Library()); !errors.As(err, &old) {
 		t.Errorf("CUDA 11.3 gave %v", err)
 	}
+	// What one of CUDA 11.3 lacks is its age's.
+	without := []string{"cuDeviceGetUuid_v2", "cuGraphInstantiateWithFlags"}
+	if _, err = driver.New(New(Options{Version: 11030, Without: without}).Library()); !errors.As(err, &old) || old.Got != 11030 {
+		t.Errorf("CUDA 11.3 with the functions that it has gave %v", err)
+	}
 }
 
 func TestContext(t *testing.T) {
