@@ -24,6 +24,7 @@ type checker struct {
 	mu      sync.Mutex // of what is printed also when a section hangs
 	section string
 	rows    []row
+	shown   int // of rows
 
 	driver  *driver.Driver
 	meter   *meter // before the driver's library; off but while steps are measured
@@ -115,6 +116,8 @@ func (k *checker) describe() error {
 	}
 	k.pass(f.Name, fmt.Sprintf("compute capability %d.%d, %d multiprocessors, %.1f GiB, driver for CUDA %d.%d, %s",
 		f.Major, f.Minor, f.Multiprocessors, float64(f.Memory)/(1<<30), v/1000, v%1000/10, f.UUID))
+	k.pass("limits", fmt.Sprintf("blocks of %d threads (%v by axis) with %d bytes of shared memory, grids of %v, memory of its own: %v",
+		f.MaxThreads, f.MaxBlock, f.MaxShared, f.MaxGrid, !f.SharesSystemMemory))
 	if f.Major < 8 {
 		return fmt.Errorf("the kernels need compute capability 8.0, this is %d.%d", f.Major, f.Minor)
 	}

@@ -14,7 +14,8 @@ import (
 var entryPoint = regexp.MustCompile(`\.entry\s+(\w+)`)
 
 // compiled says what the driver makes of the backend's kernels: how long that takes,
-// and which keep values of a thread in memory for want of registers.
+// and which keep values of a thread in memory for want of registers. Each module that
+// the driver refuses is a failure, with the compiler's words, and the next one is tried.
 func (k *checker) compiled() error {
 	names, err := fs.Glob(k.serving, "*.ptx")
 	if err != nil {
@@ -23,7 +24,7 @@ func (k *checker) compiled() error {
 	return k.bare(func(b *bare) error {
 		for _, name := range names {
 			if err := k.compileModule(b, name); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+				k.fail(strings.TrimSuffix(name, ".ptx"), k.why(err))
 			}
 		}
 		return nil
@@ -49,12 +50,12 @@ func (k *checker) compileModule(b *bare, name string) (err error) {
 		kernel := string(e[1])
 		f, err := b.driver.Function(m, kernel)
 		if err != nil {
-			return err
+			return fmt.Errorf("kernel %s: %w", kernel, err)
 		}
 		var registers, local int
 		for attribute, to := range map[driver.FuncAttribute]*int{driver.FuncRegisters: &registers, driver.FuncLocal: &local} {
 			if *to, err = b.driver.FuncAttribute(f, attribute); err != nil {
-				return err
+				return fmt.Errorf("kernel %s: %w", kernel, err)
 			}
 		}
 		if registers > most {

@@ -28,6 +28,27 @@ func TestSpillsAreSeen(t *testing.T) {
 	}
 }
 
+// TestRefusedModules: a module that does not compile is a failure with the compiler's
+// words, one whose kernels can't be asked about too, and the others are tried all the same.
+func TestRefusedModules(t *testing.T) {
+	const head = ".version 7.0\n.target sm_80\n.address_size 64\n"
+	k := simulated(t)
+	k.serving = fstest.MapFS{
+		"a.ptx": &fstest.MapFile{Data: []byte(head + ".visible .entry a()\n{\n\tadd.nothing %r1, %r2;\n\tret;\n}\n")},
+		"b.ptx": &fstest.MapFile{Data: []byte(head + "// .entry of_a_comment\n.visible .entry b()\n{\n\tret;\n}\n")},
+		"c.ptx": &fstest.MapFile{Data: []byte(head + ".visible .entry c()\n{\n\tret;\n}\n")},
+	}
+	if err := k.compiled(); err != nil {
+		t.Fatal(err)
+	}
+	if len(k.rows) != 3 || k.failed() != 2 || !strings.Contains(k.rows[0].Text, "line 6") || !strings.Contains(k.rows[1].Text, "of_a_comment") || k.rows[2].Result != pass {
+		t.Errorf("%+v", k.rows)
+	}
+	if err := k.close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestWrongPicksAreSeen gives the picking kernels other orders and sums.
 func TestWrongPicksAreSeen(t *testing.T) {
 	if race.Enabled {

@@ -19,8 +19,8 @@
 //	             behind every buffer, and what is left afterwards
 //	bench        what the card can do at most, and what share of it decoding and prompts reach
 //
-// It prints a table, with -json one object a line, and ends with status 1 if a check
-// failed. -golden DIR also holds the backend against other engines' logits. -simulate
+// It prints a table, with -json one object a line, section by section as they end, and
+// ends with status 1 if a check failed. -golden DIR also holds the backend against other engines' logits. -simulate
 // runs everything on a driver made of an interpreter, with tiny sizes: it says nothing
 // of a card, and its times are made up, but executes all of this program.
 package main
@@ -150,6 +150,10 @@ func run(args []string, out, errs io.Writer) int {
 			k.fail(s.name+" ended early", k.why(err))
 		}
 		k.measure("time of "+s.name, (k.since() - began).Seconds(), "s")
+		if err := k.show(out, c.json); err != nil {
+			fmt.Fprintln(errs, "gpucheck:", err)
+			return 2
+		}
 	}
 	k.enter("end")
 	if err := k.close(); err != nil {

@@ -167,12 +167,31 @@ func TestReport(t *testing.T) {
 	if err := k.print(&out, false); err != nil {
 		t.Fatal(err)
 	}
-	want := "one  pass      a check  is well\n" +
-		"     FAIL      another  is not well\n" +
-		"     skip      a third  for want of time\n" +
-		"two  measured  rate     1234 GB/s, 25 % of all\n"
+	want := "one          pass      a check  is well\n" +
+		"             FAIL      another  is not well\n" +
+		"             skip      a third  for want of time\n" +
+		"two          measured  rate     1234 GB/s, 25 % of all\n"
 	if got := out.String(); !strings.HasPrefix(got, want) || !strings.Contains(got, "1 checks failed of 4 lines") {
 		t.Errorf("printed:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// TestShow: a section's rows are printed when it ends, once.
+func TestShow(t *testing.T) {
+	for _, asJSON := range []bool{false, true} {
+		k := &checker{c: &config{}, section: "one"}
+		var out bytes.Buffer
+		k.pass("a check", "is well")
+		if err := k.show(&out, asJSON); err != nil || strings.Count(out.String(), "a check") != 1 {
+			t.Errorf("%v, printed:\n%s", err, out.String())
+		}
+		k.fail("another", "is not well")
+		if err := k.print(&out, asJSON); err != nil || strings.Count(out.String(), "a check") != 1 || strings.Count(out.String(), "another") != 1 {
+			t.Errorf("%v, printed:\n%s", err, out.String())
+		}
+		if !asJSON && !strings.Contains(out.String(), "1 checks failed of 2 lines") {
+			t.Errorf("printed:\n%s", out.String())
+		}
 	}
 }
 

@@ -94,9 +94,25 @@ func (k *checker) failed() int {
 	return n
 }
 
+// print shows what was not shown yet, and how it went.
 func (k *checker) print(w io.Writer, asJSON bool) error {
+	if err := k.show(w, asJSON); err != nil || asJSON {
+		return err
+	}
 	k.mu.Lock()
-	rows := slices.Clone(k.rows)
+	lines := len(k.rows)
+	k.mu.Unlock()
+	_, err := fmt.Fprintf(w, "\n%d checks failed of %d lines, %.0f s\n", k.failed(), lines, k.since().Seconds())
+	return err
+}
+
+// show prints the rows that came since it was called last. It is called after each
+// section: a driver that takes the process down then takes no more than its own section
+// along.
+func (k *checker) show(w io.Writer, asJSON bool) error {
+	k.mu.Lock()
+	rows := slices.Clone(k.rows[k.shown:])
+	k.shown = len(k.rows)
 	k.mu.Unlock()
 	if asJSON {
 		e := json.NewEncoder(w)
@@ -115,13 +131,9 @@ func (k *checker) print(w io.Writer, asJSON bool) error {
 			section = ""
 		}
 		last = r.Section
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", section, r.Result, r.Check, r.text())
+		fmt.Fprintf(t, "%-11s\t%-8s\t%s\t%s\n", section, r.Result, r.Check, r.text())
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "\n%d checks failed of %d lines, %.0f s\n", k.failed(), len(rows), k.since().Seconds())
-	return err
+	return t.Flush()
 }
 
 func (r row) text() string {
