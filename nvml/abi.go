@@ -32,6 +32,16 @@ var _ [40]byte = [unsafe.Sizeof(memoryV2{})]byte{}
 // memoryVersion2 is how the library knows the layout: size, and version above it.
 const memoryVersion2 = uint32(unsafe.Sizeof(memoryV2{})) | 2<<24
 
+// temperatureV1 says which sensor is asked for, and is answered.
+type temperatureV1 struct {
+	version, sensor uint32
+	celsius         int32
+}
+
+var _ [12]byte = [unsafe.Sizeof(temperatureV1{})]byte{}
+
+const temperatureVersion1 = uint32(unsafe.Sizeof(temperatureV1{})) | 1<<24
+
 // pciV3 begins as version 2 does, which ends within it.
 type pciV3 struct {
 	legacyID [16]byte

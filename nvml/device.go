@@ -3,6 +3,7 @@ package nvml
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -21,16 +22,25 @@ type Device struct {
 	info   Info
 
 	// Guarded by the library's lock.
-	absent uint32 // readings that it can't give, a bit for each row of readings
-	noV2   bool   // of its memory
-	eccOf  uint32 // count of ECC errors that it keeps
-	pcie   struct {
-		at               time.Time // of the rates, or of the counts
-		rx, tx           float64
-		rxBytes, txBytes uint64
-		counts           bool // the device gave counts
-	}
-	lists [2]processList
+	absent         uint32 // readings that it can't give, a bit for each row of readings
+	noV2           bool   // of its memory
+	newTemperature bool   // the older call for it is not offered any more
+	eccOf          uint32 // count of ECC errors that it keeps
+	pcie           pcieState
+	lists          [2]processList
+}
+
+// pcieState is what was read of PCIe last.
+type pcieState struct {
+	at               time.Time // of the rates, or of the counts
+	rx, tx           float64
+	rxBytes, txBytes uint64
+	counts           bool // the device gave counts
+}
+
+// wraps tells whether counts that are said to have 64 bits began again at 32.
+func (p *pcieState) wraps(rx, tx uint64) bool {
+	return rx < p.rxBytes && p.rxBytes <= math.MaxUint32 || tx < p.txBytes && p.txBytes <= math.MaxUint32
 }
 
 // Info is what stays the same of the device.

@@ -289,12 +289,12 @@ func near(a, b Totals) bool {
 
 // The device's own count of bytes is the total, from where it stands.
 func TestPCIeCount(t *testing.T) {
-	f := newFake(t, "gpu 0 pcie_rx_bytes 100\ngpu 0 pcie_tx_bytes 50\n")
+	f := newFake(t, "gpu 0 pcie_rx_bytes 5000000100\ngpu 0 pcie_tx_bytes 50\n")
 	p, c := f.poll(f.options())
-	f.say("gpu 0 pcie_rx_bytes 400\ngpu 0 pcie_tx_bytes 50\n")
+	f.say("gpu 0 pcie_rx_bytes 5000000400\ngpu 0 pcie_tx_bytes 50\n")
 	c.turn(t)
 	d := p.Latest().Devices[0]
-	if got := d.Totals; got.PCIeRx != some(400.0) || got.PCIeTx != some(50.0) {
+	if got := d.Totals; got.PCIeRx != some(5000000400.0) || got.PCIeTx != some(50.0) {
 		t.Errorf("totals %+v", got)
 	}
 	if s := d.Sample; s.PCIeRx != some(150.0) || s.PCIeTx != some(0.0) { // in 2 s
@@ -303,7 +303,28 @@ func TestPCIeCount(t *testing.T) {
 	// Counts that began again give no rate, and no total that goes down.
 	f.say("gpu 0 pcie_rx_bytes 10\ngpu 0 pcie_tx_bytes 60\n")
 	c.turn(t)
-	if d := p.Latest().Devices[0]; d.Sample.PCIeRx.OK || d.Totals.PCIeRx != some(410.0) || d.Totals.PCIeTx != some(60.0) {
+	if d := p.Latest().Devices[0]; d.Sample.PCIeRx.OK || d.Totals.PCIeRx != some(5000000410.0) || d.Totals.PCIeTx != some(60.0) {
 		t.Errorf("rate %+v, totals %+v after the counts began again", d.Sample.PCIeRx, d.Totals)
+	}
+}
+
+// Counts that are said to have 64 bits and begin again at 32 are no counts: they may do
+// so more than once between two samples. Rates are measured from then on.
+func TestPCIeCountOf32Bits(t *testing.T) {
+	f := newFake(t, "gpu 0 pcie_rx_bytes 4294967000\ngpu 0 pcie_tx_bytes 50\n")
+	p, c := f.poll(f.options())
+	f.say("gpu 0 pcie_rx_bytes 4000000000\ngpu 0 pcie_tx_bytes 60\ngpu 0 pcie_rx_kbs 2000\ngpu 0 pcie_tx_kbs 1000\n")
+	c.turn(t)
+	if d := p.Latest().Devices[0]; d.Sample.PCIeRxBytes.OK || d.Sample.PCIeRx != some(2e6) || d.Totals.PCIeRx != some(4294967000.0) {
+		t.Errorf("count %+v, rate %+v, total %+v", d.Sample.PCIeRxBytes, d.Sample.PCIeRx, d.Totals.PCIeRx)
+	}
+	asked := f.calls("nvmlDeviceGetFieldValues")
+	c.turn(t)
+	d := p.Latest().Devices[0]
+	if got := d.Totals; d.Sample.PCIeRx != some(2e6) || got.PCIeRx != some(4294967000+4e6) || got.PCIeTx != some(50+2e6) { // in 2 s
+		t.Errorf("rate %+v, totals %+v", d.Sample.PCIeRx, got)
+	}
+	if n := f.calls("nvmlDeviceGetFieldValues"); n != asked {
+		t.Errorf("the count was asked for %d times more", n-asked)
 	}
 }

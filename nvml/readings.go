@@ -94,15 +94,22 @@ func readNumber(d *Device, call func(handle, *uint32) Code, per float64, to *Opt
 	return c
 }
 
+// readTemperature prefers the call that every library so far has; a later one may offer
+// the other alone.
 func readTemperature(d *Device, s *Sample) Code {
-	call := d.lib.call.temperature
-	if call == nil {
-		return FunctionNotFound
+	c := FunctionNotFound
+	if call := d.lib.call.temperature; call != nil && !d.newTemperature {
+		var v uint32
+		if c = call(d.handle, sensorGPU, &v); c == Success {
+			s.Temperature = some(float64(int32(v)))
+		}
 	}
-	var v uint32
-	c := call(d.handle, sensorGPU, &v)
-	if c == Success {
-		s.Temperature = some(float64(int32(v)))
+	if call := d.lib.call.temperatureV; call != nil && (c == FunctionNotFound || c == Deprecated) {
+		d.newTemperature = true
+		t := temperatureV1{version: temperatureVersion1, sensor: sensorGPU}
+		if c = call(d.handle, &t); c == Success {
+			s.Temperature = some(float64(t.celsius))
+		}
 	}
 	return c
 }
@@ -144,7 +151,9 @@ func readClock(d *Device, which uint32, to *Opt[float64]) Code {
 	return c
 }
 
-// readPCIeBytes takes 64-bit counts alone: narrower ones wrap between two samples.
+// readPCIeBytes takes 64-bit counts alone: narrower ones wrap between two samples, more
+// than once where much is copied. There are drivers whose counts have 32 bits whatever
+// their kind says; they are found out when they fall, and rates are measured from then on.
 func readPCIeBytes(d *Device, s *Sample) Code {
 	if d.lib.call.fields == nil {
 		return FunctionNotFound
@@ -162,8 +171,12 @@ func readPCIeBytes(d *Device, s *Sample) Code {
 		}
 	}
 	rx, tx := v[0].value, v[1].value
-	s.PCIeRxBytes, s.PCIeTxBytes = some(rx), some(tx)
 	p := &d.pcie
+	if p.wraps(rx, tx) {
+		*p = pcieState{}
+		return NotSupported
+	}
+	s.PCIeRxBytes, s.PCIeTxBytes = some(rx), some(tx)
 	if took := s.Time.Sub(p.at).Seconds(); !p.at.IsZero() && took > 0 && rx >= p.rxBytes && tx >= p.txBytes {
 		s.PCIeRx, s.PCIeTx = some(float64(rx-p.rxBytes)/took), some(float64(tx-p.txBytes)/took)
 	}
@@ -179,7 +192,7 @@ func wide(kind uint32, goos string) bool {
 // readPCIeRate is for devices that don't count.
 func readPCIeRate(d *Device, s *Sample) Code {
 	if d.pcie.counts {
-		return NotSupported // nor will it be needed, should a count be missing once
+		return NoData // nor is it needed, unless the counts turn out to be none
 	}
 	if d.lib.call.pcie == nil {
 		return FunctionNotFound

@@ -169,6 +169,31 @@ func TestArgumentVersion(t *testing.T) {
 	}
 }
 
+// A library without the older call for the temperature, or that doesn't answer it any
+// more, is asked by the newer one.
+func TestTemperatureByTheNewerCall(t *testing.T) {
+	t.Parallel()
+	const older, newer = "nvmlDeviceGetTemperature", "nvmlDeviceGetTemperatureV"
+	for name, f := range map[string]*fake{
+		"lacks":      newFake(t, "gpu 0 temperature 61\n", older),
+		"deprecated": newFake(t, "gpu 0 temperature 61\ngpu 0 return "+older+" 26\n"),
+	} {
+		d := f.device()
+		for range 3 {
+			if s := f.sample(d); s.Temperature != some(61.0) {
+				t.Errorf("%s: temperature %+v", name, s.Temperature)
+			}
+		}
+		if n := f.calls(older); n > 1 {
+			t.Errorf("%s: the older call was made %d times", name, n)
+		}
+	}
+	f := newFake(t, "gpu 0 temperature 61\n")
+	if s := f.sample(f.device()); s.Temperature != some(61.0) || f.calls(newer) != 0 {
+		t.Errorf("temperature %+v, by %d calls of the newer kind", s.Temperature, f.calls(newer))
+	}
+}
+
 // A part without a framebuffer shows the system's memory, and says so.
 func TestUnifiedMemory(t *testing.T) {
 	t.Parallel()

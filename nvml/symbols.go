@@ -25,6 +25,7 @@ type symbols struct {
 	memoryV2      func(handle, *memoryV2) Code
 	memoryV1      func(handle, *memoryV1) Code
 	temperature   func(handle, uint32, *uint32) Code
+	temperatureV  func(handle, *temperatureV1) Code
 	power         func(handle, *uint32) Code
 	enforcedLimit func(handle, *uint32) Code
 	managedLimit  func(handle, *uint32) Code
@@ -70,6 +71,7 @@ func (s *symbols) bindings() []binding {
 		{&s.memoryV2, false, []string{"nvmlDeviceGetMemoryInfo_v2"}},
 		{&s.memoryV1, false, []string{"nvmlDeviceGetMemoryInfo"}},
 		{&s.temperature, false, []string{"nvmlDeviceGetTemperature"}},
+		{&s.temperatureV, false, []string{"nvmlDeviceGetTemperatureV"}}, // of CUDA 13, which calls the other outdated
 		{&s.power, false, []string{"nvmlDeviceGetPowerUsage"}},
 		{&s.enforcedLimit, false, []string{"nvmlDeviceGetEnforcedPowerLimit"}},
 		{&s.managedLimit, false, []string{"nvmlDeviceGetPowerManagementLimit"}},

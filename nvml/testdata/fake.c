@@ -438,6 +438,20 @@ nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t d, unsigned sensor, unsigned 
 	return sensor ? INVALID_ARGUMENT : number32(gpu, "temperature", "45", to);
 }
 
+struct temperature_v1 {
+	unsigned version, sensor;
+	int celsius;
+};
+
+_Static_assert(sizeof(struct temperature_v1) == 12, "layout");
+
+nvmlReturn_t nvmlDeviceGetTemperatureV(nvmlDevice_t d, struct temperature_v1 *to) {
+	ENTER(d);
+	if (to->version != (sizeof *to | 1 << 24))
+		return ARGUMENT_VERSION_MISMATCH;
+	return to->sensor ? INVALID_ARGUMENT : number32(gpu, "temperature", "45", (unsigned *)&to->celsius);
+}
+
 #define NUMBER(function, type, ask, key, otherwise)          \
 	nvmlReturn_t function(nvmlDevice_t d, type *to) {    \
 		ENTER(d);                                    \
