@@ -8,8 +8,6 @@ import (
 // leastVersion is CUDA 11.4: the first whose driver has all of the functions.
 const leastVersion = 11040
 
-const versionSymbol = "cuDriverGetVersion"
-
 // Driver is a driver library that is ready to be used. It may be used by several
 // goroutines at once, Close excepted; but for those about the driver as a whole, a
 // call acts on the context that is current on the calling thread.
@@ -33,12 +31,16 @@ func New(l Library) (*Driver, error) {
 	return nil, err
 }
 
-// start asks for the version before anything else, which may be done before cuInit: an
-// old driver lacks some of the functions, and their names say nothing to who has it.
+// start asks for the version before it binds the rest: an old driver lacks some of the
+// functions, and their names say nothing to who has it.
 func (d *Driver) start() error {
-	if err := d.lib.Bind(versionSymbol, &d.table.DriverGetVersion); err != nil {
+	if err := bind(d.lib, d.table.base()); err != nil {
 		return err
 	}
+	if err := d.err("cuInit", d.table.Init(0)); err != nil {
+		return err
+	}
+	d.started = true
 	version, err := d.Version()
 	if err != nil {
 		return err
@@ -49,14 +51,7 @@ func (d *Driver) start() error {
 	if err := bind(d.lib, d.table.symbols()); err != nil {
 		return err
 	}
-	if err := bind(d.lib, new(Hot).symbols()); err != nil {
-		return err
-	}
-	if err := d.err("cuInit", d.table.Init(0)); err != nil {
-		return err
-	}
-	d.started = true
-	return nil
+	return bind(d.lib, new(Hot).symbols())
 }
 
 // Name is the library's.
@@ -70,7 +65,7 @@ func (d *Driver) Close() error { return nil }
 // Version is the CUDA that the driver offers: 1000 × major + 10 × minor.
 func (d *Driver) Version() (int, error) {
 	var v int32
-	err := d.err(versionSymbol, d.table.DriverGetVersion(&v))
+	err := d.err("cuDriverGetVersion", d.table.DriverGetVersion(&v))
 	return int(v), err
 }
 

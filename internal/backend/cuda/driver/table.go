@@ -87,12 +87,18 @@ type symbol struct {
 	fn   any
 }
 
-func (t *Table) symbols() []symbol {
+// base are those that every driver has.
+func (t *Table) base() []symbol {
 	return []symbol{
 		{"cuInit", &t.Init},
-		{versionSymbol, &t.DriverGetVersion},
+		{"cuDriverGetVersion", &t.DriverGetVersion},
 		{"cuGetErrorName", &t.GetErrorName},
 		{"cuGetErrorString", &t.GetErrorString},
+	}
+}
+
+func (t *Table) symbols() []symbol {
+	return append(t.base(), []symbol{
 		{"cuDeviceGetCount", &t.DeviceGetCount},
 		{"cuDeviceGet", &t.DeviceGet},
 		{"cuDeviceGetName", &t.DeviceGetName},
@@ -122,7 +128,7 @@ func (t *Table) symbols() []symbol {
 		{"cuGraphInstantiateWithFlags", &t.GraphInstantiate},
 		{"cuGraphExecDestroy", &t.GraphExecDestroy},
 		{"cuGraphDestroy", &t.GraphDestroy},
-	}
+	}...)
 }
 
 func (h *Hot) symbols() []symbol {

@@ -178,7 +178,7 @@ func TestThroughPackageDriver(t *testing.T) {
 	if !errors.As(err, &e) || e.Code != invalidDevice || e.Name != "CUDA_ERROR_INVALID_DEVICE" || e.Text == "" {
 		t.Errorf("a second card gave %v", err)
 	}
-	if _, err = driver.New(New(Options{NoDevice: true}).Library()); !errors.As(err, &e) || e.Code != driver.NoDevice {
+	if _, err = driver.New(New(Options{NoDevice: true}).Library()); !errors.As(err, &e) || e.Code != driver.NoDevice || e.Name != "CUDA_ERROR_NO_DEVICE" {
 		t.Errorf("no card gave %v", err)
 	}
 	var old *driver.VersionError
