@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -65,6 +67,7 @@ func (l *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		refuse(w, http.StatusInternalServerError, "internal_error", "the runner's address can't be read")
 		return
 	}
+	var body *sending
 	proxy := httputil.ReverseProxy{
 		Transport:     bare{l.transport},
 		FlushInterval: -1, // each token as it comes
@@ -80,6 +83,11 @@ func (l *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			if r.to.key != "" {
 				out.Header.Set("Authorization", "Bearer "+r.to.key)
 			}
+			if out.Body != nil {
+				body = &sending{ReadCloser: out.Body}
+				body.left.Store(out.ContentLength)
+				out.Body = body
+			}
 		},
 		ModifyResponse: func(res *http.Response) error {
 			if res.StatusCode >= 300 && res.StatusCode < 400 || res.StatusCode < 200 {
@@ -92,9 +100,11 @@ func (l *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			res.Header.Set("Cache-Control", "no-store")
 			res.Header.Set("X-Content-Type-Options", "nosniff")
 			res.Header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+			body.tell(res.Header)
 			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			body.tell(w.Header())
 			refuse(w, http.StatusBadGateway, "runner_unreachable", "the runner "+r.to.id+" can't be asked: "+plain(err).Error())
 		},
 	}
@@ -105,6 +115,30 @@ func (l *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	proxy.ServeHTTP(final{w}, req)
+}
+
+// sending is a request's body on its way to a runner.
+type sending struct {
+	io.ReadCloser
+	left  atomic.Int64 // bytes that it has yet to give; below 0: unknown
+	whole atomic.Bool  // it was read to its end
+}
+
+// Read implements io.Reader.
+func (s *sending) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	if s.left.Add(int64(-n)) == 0 || err == io.EOF {
+		s.whole.Store(true)
+	}
+	return n, err
+}
+
+// tell says in an answer's header that the connection ends with it, if the request's body has not been read to its end. What is left of one
+// is skipped up to a limit, beyond which a server closes the connection. It would say so itself, but not where answers may begin before that.
+func (s *sending) tell(header http.Header) {
+	if s != nil && !s.whole.Load() {
+		header.Set("Connection", "close")
+	}
 }
 
 // bare takes the trailers off answers. They come into the answer that the transport has made, so that the one that is passed on is another.

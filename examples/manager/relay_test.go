@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httptrace"
 	"net/textproto"
 	"strings"
@@ -191,5 +193,48 @@ func TestRelayedBothWays(t *testing.T) {
 	}()
 	if rest, err := io.ReadAll(answer); string(rest) != " and done" || err != nil {
 		t.Fatalf("the answer ends with %q, %v", rest, err)
+	}
+}
+
+// TestRelayedBeforeTheEnd: an answer to a request whose body was not read to its end says that the connection ends, as it does; else the
+// next request on it would be lost.
+func TestRelayedBeforeTheEnd(t *testing.T) {
+	r := serveRunner(t, func(w http.ResponseWriter, req *http.Request) {
+		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
+			t.Error(err)
+		}
+		if req.URL.Path == "/v1/whole" {
+			io.Copy(io.Discard, req.Body)
+		}
+		w.Write([]byte("answered"))
+	})
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	m := start(t, "--runner", r.URL, "--runner", gone.URL)
+	dead := strings.ReplaceAll(strings.TrimPrefix(gone.URL, "http://"), ":", "-")
+	for _, c := range []struct {
+		path   string
+		sent   int
+		status int
+		closes bool
+	}{
+		{"/api/runners/" + r.id() + "/v1/part", 10, 200, true},
+		{"/api/runners/" + dead + "/v1/none", 10, 502, true},
+		{"/api/runners/" + r.id() + "/v1/whole", 1 << 20, 200, false},
+	} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(m.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conn.SetDeadline(time.Now().Add(30 * time.Second)) // ends a hang
+		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", c.path, 1<<20, strings.Repeat("x", c.sent))
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.StatusCode != c.status || res.Close != c.closes {
+			t.Errorf("%s: status %d, the connection ends: %v", c.path, res.StatusCode, res.Close)
+		}
 	}
 }
