@@ -104,7 +104,10 @@ type manager struct {
 	relay   *relay
 }
 
+// sendTime is how long a request may take to arrive, its body too, whether or not anything reads that. A runner gives a body as much.
+const sendTime = 30 * time.Second
+
 func (m *manager) server(h http.Handler) *http.Server {
-	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: sendTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(m.log.Handler(), slog.LevelDebug)}
 }

@@ -105,6 +105,10 @@ func (l *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			body.tell(w.Header())
+			if body.broken() {
+				refuse(w, http.StatusBadRequest, "invalid_request", "the request's body did not arrive whole")
+				return
+			}
 			refuse(w, http.StatusBadGateway, "runner_unreachable", "the runner "+r.to.id+" can't be asked: "+plain(err).Error())
 		},
 	}
@@ -122,6 +126,7 @@ type sending struct {
 	io.ReadCloser
 	left  atomic.Int64 // bytes that it has yet to give; below 0: unknown
 	whole atomic.Bool  // it was read to its end
+	cut   atomic.Bool  // its sender stopped sending
 }
 
 // Read implements io.Reader.
@@ -129,9 +134,14 @@ func (s *sending) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	if s.left.Add(int64(-n)) == 0 || err == io.EOF {
 		s.whole.Store(true)
+	} else if err != nil && err != http.ErrBodyReadAfterClose { // by which the transport itself ends it
+		s.cut.Store(true)
 	}
 	return n, err
 }
+
+// broken tells whether it is the body's fault that the runner wasn't asked.
+func (s *sending) broken() bool { return s != nil && s.cut.Load() }
 
 // tell says in an answer's header that the connection ends with it, if the request's body has not been read to its end. What is left of one
 // is skipped up to a limit, beyond which a server closes the connection. It would say so itself, but not where answers may begin before that.

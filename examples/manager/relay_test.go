@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -236,5 +237,33 @@ func TestRelayedBeforeTheEnd(t *testing.T) {
 		if res.StatusCode != c.status || res.Close != c.closes {
 			t.Errorf("%s: status %d, the connection ends: %v", c.path, res.StatusCode, res.Close)
 		}
+	}
+}
+
+// TestRelayedCut: a body that its sender breaks off isn't the runner's fault; and one that never ends holds nothing for good, read or not.
+func TestRelayedCut(t *testing.T) {
+	r := serveRunner(t, func(w http.ResponseWriter, req *http.Request) { io.Copy(w, req.Body) })
+	m := start(t, "--runner", r.URL)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(m.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(30 * time.Second)) // ends a hang
+	fmt.Fprintf(conn, "POST /api/runners/%s/v1/cut HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nbegun", r.id())
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(res.Body)
+	if res.StatusCode != 400 || !res.Close || !strings.Contains(string(body), "did not arrive whole") || err != nil {
+		t.Errorf("status %d, the connection ends: %v, %s, %v", res.StatusCode, res.Close, body, err)
+	}
+
+	if s := (&manager{log: slog.Default()}).server(nil); s.ReadTimeout <= 0 || s.ReadTimeout > time.Minute {
+		t.Errorf("a request may take %v to arrive", s.ReadTimeout)
 	}
 }
