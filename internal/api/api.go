@@ -60,7 +60,8 @@ type handler struct {
 	e       *engine.Engine
 	o       Options
 	routes  map[string]route
-	created int64 // Unix seconds
+	created int64         // Unix seconds
+	linger  time.Duration // how long the rest of a body is skipped over after the reply
 }
 
 // New makes the API's handler. It serves its paths wherever it is mounted, and
@@ -76,7 +77,7 @@ func New(e *engine.Engine, o Options) http.Handler {
 	if o.WriteTimeout == 0 {
 		o.WriteTimeout = 30 * time.Second
 	}
-	h := &handler{e: e, o: o, created: time.Now().Unix()}
+	h := &handler{e: e, o: o, created: time.Now().Unix(), linger: time.Second}
 	get, post := []string{http.MethodGet, http.MethodHead}, []string{http.MethodPost}
 	h.routes = map[string]route{
 		"/v1/chat/completions": {methods: post, inference: true, op: metrics.Chat, serve: serveChat},

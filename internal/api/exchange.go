@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -32,6 +33,9 @@ type exchange struct {
 	begun bool // the reply has begun
 	ended bool // the record is finished
 	lost  bool // the client takes no more of it
+
+	taken bool // the body has been read
+	long  bool // the body is longer than is read
 }
 
 func newExchange(h *handler, w http.ResponseWriter, r *http.Request, rt route) *exchange {
@@ -100,24 +104,30 @@ func (x *exchange) body() ([]byte, *refusal) {
 	case err != nil:
 		return nil, invalid("", "the body can't be read: %v", err)
 	}
+	x.taken = true
 	_ = x.rc.SetReadDeadline(time.Time{}) // from here on reading only tells whether the client is there
 	return b, nil
 }
 
-// linger is how long the rest of a body that is too large is skipped over, so that
-// a client that sends all before it reads sees the reply.
-const linger = time.Second
-
 func (x *exchange) tooLarge() *refusal {
 	x.w.Header().Set("Connection", "close")
-	_ = x.rc.SetReadDeadline(time.Now().Add(linger))
-	if x.r.Header.Get("Expect") == "" { // who waits to be asked for the body has not sent it
-		_, _ = io.Copy(io.Discard, x.r.Body) // an error is the end of the time, or of the client
-	}
+	x.long = true
 	return &refusal{
 		reason: metrics.TooLarge, kind: "invalid_request_error", code: "body_too_large",
 		message: "the body is larger than 8 MiB",
 	}
+}
+
+// surplus tells whether more of the body may come than the HTTP server skips over by itself before it closes the connection, which takes
+// the reply away from a client that still sends: one that is too large, and, of a client that asked to be asked for the body but need not
+// wait for that, any.
+func (x *exchange) surplus() bool { return x.long || !x.taken && x.r.Header.Get("Expect") != "" }
+
+// skip sends the reply and skips over what comes of the body after it.
+func (x *exchange) skip() {
+	x.flush()
+	_ = x.rc.SetReadDeadline(time.Now().Add(x.h.linger))
+	_, _ = io.Copy(io.Discard, x.r.Body) // an error is the end of the time, or of the client
 }
 
 // refuse ends the exchange with an error: as a status and a body, or, where the
@@ -148,6 +158,10 @@ func (x *exchange) reply(status int, v any) {
 		}
 	}
 	x.w.Header().Set("Content-Type", "application/json")
+	if x.surplus() {
+		x.w.Header().Set("Content-Length", strconv.Itoa(len(b)+1)) // the client needs no end of the connection to see the reply's
+		defer x.skip()
+	}
 	x.finish(status)
 	x.begun = true
 	x.deadline()

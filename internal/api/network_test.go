@@ -88,6 +88,40 @@ func TestBodiesOverTheNetwork(t *testing.T) {
 	}
 }
 
+// TestBodiesThatNobodyAskedFor: a client that sends on, whatever the reply, is not cut off before it has read that: neither one whose body is
+// too large nor one that wants to be asked for its body and doesn't wait for it.
+func TestBodiesThatNobodyAskedFor(t *testing.T) {
+	h := New(open(t, engine.Options{}), Options{}).(*handler)
+	h.linger = time.Minute // longer than a slow machine takes
+	url := listen(t, h)
+	const expect = "Expect: 100-continue\r\n"
+	for _, c := range []struct {
+		name, head string
+		body       int
+		status     int
+	}{
+		{"too large", head, maxBody + 1, 413},
+		{"too large, unasked", head + expect, maxBody + 1, 413},
+		{"refused, unasked", strings.Replace(head, "/v1/completions", "/v1/nothing", 1) + expect, 1 << 20, 404},
+		{"wrong method, unasked", strings.Replace(head, "POST", "PUT", 1) + expect, 1 << 20, 405},
+	} {
+		conn, r := dial(t, url, fmt.Sprintf("%sContent-Length: %d\r\n\r\n", c.head, c.body))
+		res, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if _, err := io.ReadAll(res.Body); err != nil || res.StatusCode != c.status || !res.Close {
+			t.Errorf("%s: status %d, the connection ends: %v, %v", c.name, res.StatusCode, res.Close, err)
+		}
+		if _, err := conn.Write(make([]byte, c.body)); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if _, err := r.ReadByte(); err != io.EOF {
+			t.Errorf("%s: the connection ends with %v", c.name, err)
+		}
+	}
+}
+
 // waitFor polls until ok, for a minute at most.
 func waitFor(t testing.TB, what string, ok func() bool) {
 	t.Helper()
