@@ -15,6 +15,7 @@ import (
 func refuse(w http.ResponseWriter, status int, kind, message string) {
 	body, _ := json.Marshal(map[string]any{"error": map[string]string{"type": kind, "message": message}}) // strings always marshal
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.WriteHeader(status)
 	w.Write(append(body, '\n'))
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -10,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -21,6 +19,7 @@ type relay struct {
 	fleet     *fleet
 	log       *slog.Logger
 	transport *http.Transport
+	linger    time.Duration // how long what comes of a request's body is skipped over after its answer
 }
 
 // The headers that pass.
@@ -33,7 +32,7 @@ var (
 var relayedAPI = []string{"stats", "rollups", "events"}
 
 func newRelay(f *fleet, log *slog.Logger) *relay {
-	return &relay{f, log, &http.Transport{ // no proxy of the environment, no limit on how long a prompt may take
+	return &relay{fleet: f, log: log, linger: time.Second, transport: &http.Transport{ // no proxy of the environment, no limit on how long a prompt may take
 		DialContext:            (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
 		TLSHandshakeTimeout:    5 * time.Second,
 		MaxIdleConnsPerHost:    8,
@@ -47,6 +46,21 @@ func (l *relay) close() { l.transport.CloseIdleConnections() }
 
 // ServeHTTP serves /api/runners/{id}/v1/{path...} and /api/runners/{id}/api/{path...}.
 func (l *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if req.Body == nil || req.Body == http.NoBody {
+		l.pass(w, req, nil)
+		return
+	}
+	body := newSending(req)
+	with := *req
+	with.Body = body
+	linger := time.Duration(0) // for an answer that breaks off, by a panic
+	defer func() { body.end(w, linger) }()
+	l.pass(w, &with, body)
+	linger = l.linger
+}
+
+// pass passes a request on, or refuses it. body is the request's, nil: it has none.
+func (l *relay) pass(w http.ResponseWriter, req *http.Request, body *sending) {
 	r := l.fleet.find(req.PathValue("id"))
 	if r == nil {
 		refuse(w, http.StatusNotFound, "not_found", "there is no such runner; GET /api/runners lists them")
@@ -67,7 +81,6 @@ func (l *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		refuse(w, http.StatusInternalServerError, "internal_error", "the runner's address can't be read")
 		return
 	}
-	var body *sending
 	proxy := httputil.ReverseProxy{
 		Transport:     bare{l.transport},
 		FlushInterval: -1, // each token as it comes
@@ -82,11 +95,6 @@ func (l *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			}
 			if r.to.key != "" {
 				out.Header.Set("Authorization", "Bearer "+r.to.key)
-			}
-			if out.Body != nil {
-				body = &sending{ReadCloser: out.Body}
-				body.left.Store(out.ContentLength)
-				out.Body = body
 			}
 		},
 		ModifyResponse: func(res *http.Response) error {
@@ -119,36 +127,6 @@ func (l *relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	proxy.ServeHTTP(final{w}, req)
-}
-
-// sending is a request's body on its way to a runner.
-type sending struct {
-	io.ReadCloser
-	left  atomic.Int64 // bytes that it has yet to give; below 0: unknown
-	whole atomic.Bool  // it was read to its end
-	cut   atomic.Bool  // its sender stopped sending
-}
-
-// Read implements io.Reader.
-func (s *sending) Read(p []byte) (int, error) {
-	n, err := s.ReadCloser.Read(p)
-	if s.left.Add(int64(-n)) == 0 || err == io.EOF {
-		s.whole.Store(true)
-	} else if err != nil && err != http.ErrBodyReadAfterClose { // by which the transport itself ends it
-		s.cut.Store(true)
-	}
-	return n, err
-}
-
-// broken tells whether it is the body's fault that the runner wasn't asked.
-func (s *sending) broken() bool { return s != nil && s.cut.Load() }
-
-// tell says in an answer's header that the connection ends with it, if the request's body has not been read to its end. What is left of one
-// is skipped up to a limit, beyond which a server closes the connection. It would say so itself, but not where answers may begin before that.
-func (s *sending) tell(header http.Header) {
-	if s != nil && !s.whole.Load() {
-		header.Set("Connection", "close")
-	}
 }
 
 // bare takes the trailers off answers. They come into the answer that the transport has made, so that the one that is passed on is another.

@@ -240,6 +240,56 @@ func TestRelayedBeforeTheEnd(t *testing.T) {
 	}
 }
 
+// TestRelayedUnasked: a client that sends on, whatever the answer, is not cut off before it has read that.
+func TestRelayedUnasked(t *testing.T) {
+	r := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		w.WriteHeader(http.StatusRequestEntityTooLarge)
+	}))
+	t.Cleanup(r.Close)
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	l := newRelay(&fleet{runners: map[string]*watched{
+		"there": {runner: &runner{to: &target{id: "there", url: r.URL}}},
+		"gone":  {runner: &runner{to: &target{id: "gone", url: gone.URL}}},
+	}}, slog.New(slog.DiscardHandler))
+	l.linger = time.Minute // longer than a slow machine takes
+	t.Cleanup(l.close)
+	mux := http.NewServeMux()
+	mux.Handle("/api/runners/{id}/v1/{path...}", l)
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	for _, c := range []struct {
+		id     string
+		status int
+	}{{"there", 413}, {"gone", 502}, {"none", 404}} {
+		for _, expect := range []string{"", "Expect: 100-continue\r\n"} {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			conn.SetDeadline(time.Now().Add(time.Minute)) // ends a hang
+			in := bufio.NewReader(conn)
+			fmt.Fprintf(conn, "POST /api/runners/%s/v1/long HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %d\r\n\r\n", c.id, expect, 9<<20)
+			var res *http.Response
+			for res == nil || res.StatusCode == http.StatusContinue { // the body is asked for where a runner is there to ask
+				if res, err = http.ReadResponse(in, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := io.ReadAll(res.Body); err != nil || res.StatusCode != c.status || !res.Close {
+				t.Errorf("%s %s: status %d, the connection ends: %v, %v", c.id, expect, res.StatusCode, res.Close, err)
+			}
+			if _, err := conn.Write(make([]byte, 9<<20)); err != nil {
+				t.Errorf("%s %s: %v", c.id, expect, err)
+			}
+			if _, err := in.ReadByte(); err != io.EOF {
+				t.Errorf("%s %s: the connection ends with %v", c.id, expect, err)
+			}
+		}
+	}
+}
+
 // TestRelayedCut: a body that its sender breaks off isn't the runner's fault; and one that never ends holds nothing for good, read or not.
 func TestRelayedCut(t *testing.T) {
 	r := serveRunner(t, func(w http.ResponseWriter, req *http.Request) { io.Copy(w, req.Body) })
