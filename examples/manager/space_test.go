@@ -188,7 +188,7 @@ func TestClockSetBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := h.run("a")
-	if err != nil || r.looked() != (now-4100)*1000 || r.until() != (now-4005)*1000 {
+	if err != nil || r.looked() != (now-4100)*1000 || r.until() != (now-4005)*1000+startError {
 		t.Errorf("from %d to %d, %v", r.looked()/1000-now, r.until()/1000-now, err)
 	}
 	// Set back while nobody answered.
@@ -197,6 +197,34 @@ func TestClockSetBack(t *testing.T) {
 	}
 	if r, err = h.run("b"); err != nil || r.until()-r.looked() < minGap {
 		t.Errorf("from %d to %d, %v", r.looked()/1000-now, r.until()/1000-now, err)
+	}
+}
+
+// TestGapUntilTheNextStart: a run may have lived on until the next one began, which may have been up to a second after the time that it says;
+// a start that so comes to lie before the last reading is no clock that was set.
+func TestGapUntilTheNextStart(t *testing.T) {
+	h, now := storing(t)
+	last := now - 100
+	if err := h.take(lookOf("x", "a", last, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		run, next string
+		start, at int64 // of the next, milliseconds after the last reading
+		until     int64 // likewise
+	}{
+		{"a", "b", 1200, 9000, 2200}, {"b", "c", -400, 9000, 600}, {"c", "d", 1200, 1800, 1800},
+	} {
+		l := lookOf("x", c.next, last, 0)
+		l.at += c.at
+		l.run.Start = float64(last) + float64(c.start)/1000
+		if err := h.take(l); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := h.run(c.run); err != nil || r.looked() != last*1000 || r.until() != last*1000+c.until {
+			t.Errorf("run %s: a gap from %d to %d, %v", c.run, r.looked()-last*1000, r.until()-last*1000, err)
+		}
+		last += c.at / 1000
 	}
 }
 

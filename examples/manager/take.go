@@ -113,8 +113,8 @@ func (h *history) record(tx *bbolt.Tx, l *look) (*runRecord, error) {
 	}
 	// The other run has gone. When it did isn't known, but not after this one began, if the two had the address in turn. If that is before
 	// the other was last read, its clock was set back since, and what has passed is what the manager's own clock says.
-	until := start
-	if looked := old.looked(); start <= looked {
+	until := min(start+startError, l.at)
+	if looked := old.looked(); until <= looked {
 		passed := max(minGap, l.at-looked)
 		if at, ok := h.lookedAt[l.runner]; ok {
 			passed = max(passed, h.now().Sub(at).Milliseconds())
@@ -124,6 +124,10 @@ func (h *history) record(tx *bbolt.Tx, l *look) (*runRecord, error) {
 	old.Until = until - old.Shift*1000
 	return r, old.write(tx, before)
 }
+
+// startError is by how much a process may have begun later than it says, milliseconds: Linux tells the boot, from which starts are counted, in
+// whole seconds. The run before may have lived until then.
+const startError = 1000
 
 // minGap is the shortest gap, milliseconds, where nothing tells how long it was: a slot.
 const minGap = 10_000
