@@ -36,13 +36,8 @@ func run(ctx context.Context, c *config, out io.Writer) error {
 	api.set(http.HandlerFunc(whileLoading))
 	polls, endPolls := context.WithCancel(context.Background())
 	defer endPolls()
-	srv := &http.Server{
-		BaseContext:       func(net.Listener) context.Context { return polls },
-		Handler:           routes(rec, c, &api),
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
+	srv := server(routes(rec, c, &api), log)
+	srv.BaseContext = func(net.Listener) context.Context { return polls }
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(listener) }()
 	defer srv.Close()
@@ -83,6 +78,20 @@ func run(ctx context.Context, c *config, out io.Writer) error {
 		return err
 	}
 	return nil
+}
+
+// sendTime is how long a request may take to arrive, its body too, whether or not
+// anything reads that. The API gives bodies as much from where it begins.
+const sendTime = 30 * time.Second
+
+func server(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       sendTime,
+		IdleTimeout:       2 * time.Minute,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
 }
 
 // recorder makes what the flags leave on: metrics, events, and a line of numbers

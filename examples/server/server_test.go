@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -225,6 +227,47 @@ func TestRunErrors(t *testing.T) {
 	}
 }
 
+// TestBodiesThatDoNotEnd: what nothing reads holds nothing for good, and the bound
+// on it is none on an answer.
+func TestBodiesThatDoNotEnd(t *testing.T) {
+	s := server(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet { // the answer takes longer than a request may
+			select {
+			case <-r.Context().Done():
+				t.Error("the bound on a request ended its answer")
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+		io.WriteString(w, "answered")
+	}), slog.New(slog.DiscardHandler))
+	if s.ReadTimeout <= 0 || s.ReadTimeout > time.Minute {
+		t.Fatalf("a request may take %v", s.ReadTimeout)
+	}
+	s.ReadTimeout = 50 * time.Millisecond
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go s.Serve(l)
+	defer s.Close()
+	for _, head := range []string{"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"} {
+		conn, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conn.SetDeadline(time.Now().Add(time.Minute)) // ends a hang
+		io.WriteString(conn, head)
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatalf("%q: %v", head, err)
+		}
+		if text, err := io.ReadAll(res.Body); string(text) != "answered" || err != nil {
+			t.Errorf("%q: %q, %v", head, text, err)
+		}
+	}
+}
+
 func TestFlags(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
 		{"--device tpu", "--device"},
@@ -308,6 +351,17 @@ func TestPagesOfOthers(t *testing.T) {
 		res.Body.Close()
 		if res.StatusCode != c.want {
 			t.Errorf("%s %s %v: %d, want %d", c.method, c.path, c.header, res.StatusCode, c.want)
+		}
+	}
+	for _, head := range []string{"GET /v1/models HTTP/1.0\r\n\r\n", "GET /v1/models HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n"} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		io.WriteString(conn, head)
+		if text, err := io.ReadAll(conn); !strings.Contains(string(text), " 200 OK") || err != nil {
+			t.Errorf("%q: %q, %v", head, text, err)
 		}
 	}
 }

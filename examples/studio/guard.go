@@ -15,7 +15,7 @@ import (
 //
 //   - a name of another site that suddenly means 127.0.0.1 (DNS rebinding): only a request whose Host is an address, localhost, this
 //     machine's own name or one of own, none of which a site can make its own, counts as this machine's. Any other is one of the network,
-//     with a key or without, and answered as such;
+//     with a key or without, and answered as such. One without a Host, as HTTP/1.0 allows it, comes from no browser and counts as well;
 //   - a request that another site's page sends (Sec-Fetch-Site, Origin): refused with 403 for whatever changes something and for all of
 //     /api/, of which a stream makes the GPUs be read more often. A link to the page itself is fine;
 //   - a path with empty, . or .. parts is 404 and JSON, where a ServeMux sends a program that speaks JSON a redirect in HTML.
@@ -47,6 +47,9 @@ func Guard(h http.Handler, own ...string) http.Handler {
 
 // ownHost tells whether a Host header can only mean this machine.
 func ownHost(host string, own []string) bool {
+	if host == "" {
+		return true
+	}
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
