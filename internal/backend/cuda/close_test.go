@@ -132,13 +132,19 @@ func TestEveryCallMayFail(t *testing.T) {
 }
 
 // TestWorkMayFail: what fails only when the device gets there ends the step that waits
-// for it, and the runner.
+// for it, or calls after it, and the runner.
 func TestWorkMayFail(t *testing.T) {
 	m, modules := small(t)
+	for _, pace := range []fakedriver.Pace{fakedriver.Late, fakedriver.Early, fakedriver.Whenever} {
+		workMayFail(t, m, modules, pace)
+	}
+}
+
+func workMayFail(t *testing.T, m *backendtest.Random, modules fs.FS, pace fakedriver.Pace) {
 	l := limits(backend.KVF16)
 	for _, call := range []string{"cuLaunchKernel", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async", "cuGraphLaunch"} {
 		for n := 1; n < 40; n++ {
-			s := &session{fake: fakedriver.New(fakedriver.Options{NoExecute: true}), modules: modules}
+			s := &session{fake: fakedriver.New(fakedriver.Options{NoExecute: true, Pace: pace, Seed: uint64(n)}), modules: modules}
 			s.fake.Fail(fakedriver.Failure{Call: call, Nth: n, Code: driver.LaunchFailure, Late: true})
 			err := s.use(m, l)
 			if err != nil && s.runner != nil {

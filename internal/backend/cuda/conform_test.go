@@ -29,9 +29,10 @@ func TestNearLaw(t *testing.T) {
 }
 
 // TestNearLawTogether: so it does with memory laid out as it is outside of tests, all
-// of a page in one piece and all activations in one allocation.
+// of a page in one piece and all activations in one allocation, and with work done at
+// once.
 func TestNearLawTogether(t *testing.T) {
-	d, _ := faked(t, fakedriver.Options{Seed: 6}, cuda.Options{Rubbish: cuda.Left})
+	d, _ := faked(t, fakedriver.Options{Seed: 6, Pace: fakedriver.Early}, cuda.Options{Rubbish: cuda.Left})
 	n := near(1)
 	n.Formats = []quant.Type{quant.Q8_0}
 	backendtest.RunNearLaw(t, d, n)

@@ -24,9 +24,10 @@ const wholeGolden = "PADDOCK_CUDA_GOLDEN"
 
 // TestGolden runs the golden models through the whole backend, kernels in the
 // interpreter: all formats, prompts of 1, 7 and 33 tokens and the first of their
-// continuations. TestArchitectures has the other models.
+// continuations. Work runs at any time after its call. TestArchitectures has the other
+// models.
 func TestGolden(t *testing.T) {
-	d, _ := simulated(t, fakedriver.Options{Seed: 3}, cuda.Options{})
+	d, _ := simulated(t, fakedriver.Options{Seed: 3, Pace: fakedriver.Whenever}, cuda.Options{})
 	var table []backendtest.Golden
 	for _, g := range backendtest.Quants {
 		if slices.Contains(goldenFormats, filepath.Base(g.Path)) {

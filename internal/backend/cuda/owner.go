@@ -253,8 +253,8 @@ func (o *owner) close() error {
 	d := o.model.device.driver
 	var errs []error
 	note := func(err error) { errs = append(errs, err) }
-	if o.stream != 0 && o.err == nil {
-		note(o.calls.Wait(o.stream))
+	if o.stream != 0 { // also after an error: what was put there before it may still run
+		note(settle(o.calls, o.stream))
 	}
 	note(o.lists.close(d))
 	for _, m := range [][]byte{o.writer.memory, o.out} {

@@ -71,7 +71,7 @@ func TestGraphs(t *testing.T) {
 
 // TestTwoRunners: runners of one model have nothing of each other.
 func TestTwoRunners(t *testing.T) {
-	d, _ := simulated(t, fakedriver.Options{Seed: 5}, cuda.Options{})
+	d, _ := simulated(t, fakedriver.Options{Seed: 5, Pace: fakedriver.Whenever}, cuda.Options{})
 	m := model(t, d, 9, quant.Q4_0)
 	loaded := load(t, d, m)
 	a := backendtest.NewSession(t, m.Prog, loaded, limits(backend.KVF32), nil)

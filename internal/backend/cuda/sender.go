@@ -31,13 +31,26 @@ func (s *sender) open(bytes int64) (err error) {
 // close gives back what open got, as far as it came.
 func (s *sender) close() error {
 	var errs []error
-	if s.staging != nil {
+	if s.staging != nil { // a copy may still read it, where one behind it failed
+		errs = append(errs, settle(s.calls, s.stream))
 		errs = append(errs, s.driver.FreeHost(s.staging))
 	}
 	if s.stream != 0 {
 		errs = append(errs, s.driver.CloseStream(s.stream))
 	}
 	return errors.Join(errs...)
+}
+
+// settle waits until a stream has nothing left to do, so that memory of the host that it
+// uses may go: giving that back waits for nothing. Where the card is lost the call fails
+// at once, and nothing uses the memory any more; one that failed for another reason is
+// tried again.
+func settle(c *driver.Calls, s driver.Stream) error {
+	err := c.Wait(s)
+	if err != nil {
+		c.Wait(s) // the first error is what is told
+	}
+	return err
 }
 
 // groups packs and sends groups from..to of matrix part of a stack, whose rows in the

@@ -155,6 +155,7 @@ func (d *Driver) enter(c call) driver.Result {
 
 func (d *Driver) admit(c call) driver.Result {
 	d.counts[c]++
+	d.proceed()
 	need := calls[c].need
 	if need&start != 0 && !d.started {
 		return notInitialized

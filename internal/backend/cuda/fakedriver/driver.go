@@ -3,6 +3,7 @@ package fakedriver
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"sync"
@@ -30,13 +31,14 @@ type Driver struct {
 	sticky   driver.Result
 	fault    error
 	clock    float64 // milliseconds of work done
+	rng      *rand.Rand
 
 	mem      memory
 	pinned   []pinnedRange
 	modules  map[driver.Module]*module
 	funcs    map[driver.Function]*function
 	streams  map[driver.Stream]*stream
-	order    []*stream // streams in the order of their making
+	order    []*stream // streams in the order of their making, and those given back that have work left
 	events   map[driver.Event]*event
 	graphs   map[driver.Graph]*graph
 	execs    map[driver.GraphExec]*graphExec
@@ -48,7 +50,7 @@ func New(o Options) *Driver {
 	if o.Version == 0 {
 		o.Version = 12040
 	}
-	return &Driver{opts: o, card: o.card(), texts: map[string][]byte{}, current: map[int]driver.Context{}, launches: map[string]*int64{}}
+	return &Driver{opts: o, card: o.card(), rng: o.draw(), texts: map[string][]byte{}, current: map[int]driver.Context{}, launches: map[string]*int64{}}
 }
 
 // Library is the driver as package driver wants it.
@@ -170,7 +172,7 @@ func (d *Driver) handle() uintptr {
 // fail ends the context: what is queued is dropped, and every later call fails.
 func (d *Driver) fail(code driver.Result, why error) driver.Result {
 	d.sticky, d.fault = code, why
-	for _, s := range d.streams {
+	for _, s := range d.order {
 		s.queue, s.head = s.queue[:0], 0
 	}
 	return code

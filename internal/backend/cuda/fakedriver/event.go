@@ -62,7 +62,7 @@ func (d *Driver) eventRecord(ev driver.Event, st driver.Stream) driver.Result {
 	e.stream = s
 	t := d.put(s, cuEventRecord)
 	t.kind, t.event, t.seq = record, e, e.issued
-	return driver.Success
+	return d.placed(s)
 }
 
 // eventQuery does one piece of work of the event's stream if it is not reached.
@@ -98,13 +98,14 @@ func (d *Driver) eventSynchronize(ev driver.Event) driver.Result {
 	if e.capture != nil {
 		return d.spoil(e.capture, capturedEvent)
 	}
-	return d.await(e, e.issued)
+	return d.await(e, e.issued, e.stream)
 }
 
-// await does work of the event's stream until its seq-th record is reached.
-func (d *Driver) await(e *event, seq uint64) driver.Result {
+// await does work of a stream until the seq-th record of an event, which is there, is
+// reached.
+func (d *Driver) await(e *event, seq uint64, s *stream) driver.Result {
 	for e.done < seq {
-		if r := d.runOne(e.stream); r != driver.Success {
+		if r := d.runOne(s); r != driver.Success {
 			return r
 		}
 	}
@@ -150,6 +151,6 @@ func (d *Driver) streamWaitEvent(st driver.Stream, ev driver.Event, flags uint32
 		return driver.Success
 	}
 	t := d.put(s, cuStreamWaitEvent)
-	t.kind, t.event, t.seq = waitFor, e, e.issued
-	return driver.Success
+	t.kind, t.event, t.seq, t.on = waitFor, e, e.issued, e.stream
+	return d.placed(s)
 }

@@ -264,19 +264,19 @@ func TestMemory(t *testing.T) {
 	r.want(r.t.MemFreeHost(unsafe.Pointer(&p[0])), driver.InvalidValue)
 }
 
-// TestWorkRunsLate: a stream's work happens at the wait, in order, with the host's
-// memory as it is then and a kernel's arguments as they were at the call.
+// TestWorkRunsLate: a stream's work happens at the wait, in order, with a kernel's
+// arguments as they were at the call.
 func TestWorkRunsLate(t *testing.T) {
 	r := newRig(t, Options{})
 	f := r.load(testPTX, "add_to")
 	a, b := r.alloc(64), r.alloc(64)
 	p, q := r.pinned(16), r.pinned(16)
-	r.ok(r.in(a, p))
-	r.ok(r.add(f, b, a, 7, 16))
-	r.ok(r.out(q, b))
 	for i := range p {
 		p[i] = uint32(i)
 	}
+	r.ok(r.in(a, p))
+	r.ok(r.add(f, b, a, 7, 16))
+	r.ok(r.out(q, b))
 	if q[3] == 10 {
 		t.Error("the result is there before anyone waited")
 	}

@@ -52,7 +52,7 @@ func (d *Driver) graphLaunch(exec driver.GraphExec, st driver.Stream) driver.Res
 	}
 	t := d.put(s, cuGraphLaunch)
 	t.kind, t.exec = replay, x
-	return driver.Success
+	return d.placed(s)
 }
 
 // graphExecDestroy: launches that are queued are still done.

@@ -83,6 +83,7 @@ func (d *Driver) memHostAlloc(at *unsafe.Pointer, bytes uint64, flags uint32) dr
 	return driver.Success
 }
 
+// memFreeHost waits for nothing: whether the real one does is not promised.
 func (d *Driver) memFreeHost(at unsafe.Pointer) driver.Result {
 	if r := d.enter(cuMemFreeHost); r != driver.Success {
 		return r
@@ -92,8 +93,8 @@ func (d *Driver) memFreeHost(at unsafe.Pointer) driver.Result {
 	if i < 0 {
 		return driver.InvalidValue
 	}
-	if r := d.drain(); r != driver.Success {
-		return r
+	if p := &d.pinned[i]; d.queued(func(t *task) bool { return t.touches(p) }) {
+		return d.fail(illegalAddress, errEarlyFree)
 	}
 	for j := range d.pinned[i].data {
 		d.pinned[i].data[j] = poison
@@ -128,7 +129,8 @@ func (d *Driver) memcpyHtoDAsync(to driver.DevicePtr, from unsafe.Pointer, bytes
 		return driver.InvalidValue // memory that is not pinned too: such a copy is not asynchronous
 	}
 	t := d.put(s, cuMemcpyHtoDAsync)
-	t.kind, t.to, t.host = copyIn, uint64(to), src
+	t.kind, t.to = copyIn, uint64(to)
+	t.source(s, src)
 	return d.placed(s)
 }
 
@@ -146,7 +148,8 @@ func (d *Driver) memcpyDtoHAsync(to unsafe.Pointer, from driver.DevicePtr, bytes
 		return driver.InvalidValue
 	}
 	t := d.put(s, cuMemcpyDtoHAsync)
-	t.kind, t.from, t.host = copyOut, uint64(from), dst
+	t.kind, t.from = copyOut, uint64(from)
+	t.target(s, dst)
 	return d.placed(s)
 }
 

@@ -128,8 +128,8 @@ func (d *Driver) moduleUnload(m driver.Module) driver.Result {
 	if d.modules[m] == nil {
 		return invalidHandle
 	}
-	if r := d.drain(); r != driver.Success {
-		return r
+	if d.queued(func(t *task) bool { return t.kind == launch && t.fn.module == m }) {
+		return d.fail(illegalAddress, errEarlyUnload)
 	}
 	delete(d.modules, m)
 	d.mem.giveBack(ofModule)

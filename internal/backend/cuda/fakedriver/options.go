@@ -13,7 +13,9 @@ type Options struct {
 	// NoExecute runs no kernel: launches only count and take their time. Copies and
 	// sets are carried out.
 	NoExecute bool
-	// Seed draws the order in which the interpreter runs warps and lanes.
+	// Pace is when work that was put into a stream runs.
+	Pace Pace
+	// Seed draws the order in which the interpreter runs warps and lanes, and the pace.
 	Seed uint64
 }
 

@@ -1,10 +1,6 @@
 package fakedriver
 
-import (
-	"slices"
-
-	"github.com/paddock-go/paddock/internal/backend/cuda/driver"
-)
+import "github.com/paddock-go/paddock/internal/backend/cuda/driver"
 
 // stream is a queue of work. What is in it runs when somebody waits.
 //
@@ -18,6 +14,7 @@ type stream struct {
 	capture  *capture // where its work goes instead
 	loose    bool     // in a capture: has work that the first stream does not wait for yet
 	captured int      // pieces of work in the capture
+	gone     bool     // given back
 }
 
 // add makes a place at the end of the queue, with the memory of a task that was there
@@ -51,7 +48,8 @@ func (d *Driver) streamCreate(st *driver.Stream, flags uint32) driver.Result {
 	return driver.Success
 }
 
-// streamDestroy lets the stream's work be done, as the real one does.
+// streamDestroy leaves the stream's work to be done some time, as the real one does: it
+// does not wait.
 func (d *Driver) streamDestroy(st driver.Stream) driver.Result {
 	if r := d.enter(cuStreamDestroy); r != driver.Success {
 		return r
@@ -64,10 +62,10 @@ func (d *Driver) streamDestroy(st driver.Stream) driver.Result {
 	if s.capture != nil {
 		return d.spoil(s.capture, captureUnsupported)
 	}
-	r = d.runAll(s)
 	delete(d.streams, st)
-	d.order = slices.DeleteFunc(d.order, func(o *stream) bool { return o == s })
-	return r
+	s.gone = true
+	d.forget()
+	return driver.Success
 }
 
 func (d *Driver) streamSynchronize(st driver.Stream) driver.Result {
@@ -132,14 +130,6 @@ func (d *Driver) put(s *stream, c call) *task {
 	return t
 }
 
-// placed ends a call that put work somewhere.
-func (d *Driver) placed(s *stream) driver.Result {
-	if s.capture != nil && s.capture.spoilt {
-		return captureInvalidated
-	}
-	return driver.Success
-}
-
 // runAll does all that a stream has, and what that waits for.
 func (d *Driver) runAll(s *stream) driver.Result {
 	for s.head < len(s.queue) {
@@ -164,5 +154,6 @@ func (d *Driver) drain() driver.Result {
 			return r
 		}
 	}
+	d.forget()
 	return driver.Success
 }

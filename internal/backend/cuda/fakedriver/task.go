@@ -36,6 +36,9 @@ type task struct {
 	params   []byte // as they were at the call
 	event    *event
 	seq      uint64 // which record of the event
+	on       *stream
+	sum      uint64 // of a copy's source, at the call
+	checked  bool   // there is a sum
 	exec     *graphExec
 }
 
@@ -68,7 +71,7 @@ func (d *Driver) run(t *task) driver.Result {
 		t.event.done, t.event.at = t.seq, d.clock
 		return driver.Success
 	case waitFor:
-		return d.await(t.event, t.seq)
+		return d.await(t.event, t.seq, t.on)
 	case replay:
 		for i := range t.exec.tasks {
 			if r := d.run(&t.exec.tasks[i]); r != driver.Success {
@@ -76,6 +79,9 @@ func (d *Driver) run(t *task) driver.Result {
 			}
 		}
 		return driver.Success
+	}
+	if !t.unchanged() {
+		return d.fail(driver.LaunchFailure, errChanged)
 	}
 	d.clock += copyTime + copyByteTime*float64(max(t.bytes, uint64(len(t.host))))
 	if err := d.mem.move(t); err != nil {
