@@ -5,6 +5,10 @@ import (
 	"math"
 )
 
+// leastTemperature is the lowest at which a device's rest is believed: it divides in
+// float32, where the inverse of less, or a quotient, may be infinite.
+const leastTemperature = 1e-30
+
 // Likeliest is what a device says of a row of logits that it keeps: the likeliest
 // tokens, and about what all others weigh at the sampler's temperature.
 type Likeliest struct {
@@ -13,7 +17,7 @@ type Likeliest struct {
 	Logits []float32 // of tokens above −∞: the largest of the row, descending, ids ascending among equals
 	Tokens []int32
 	Rest   float64 // Σ e^((logit − Logits[0]) ÷ temperature) of the other tokens above −∞; 0: there are none
-	Error  float64 // of Rest, relative, at most
+	Error  float64 // of Rest, at most, as a part of what it should be
 }
 
 // Temperature is what the sampler divides logits by. Safe for concurrent use.
@@ -41,14 +45,14 @@ func (s *Sampler) NextOf(l Likeliest, pos int, sc *Scratch) (id int32, decided b
 		return 0, false, ErrNoToken
 	case s.p.Temperature == 0, math.IsInf(float64(l.Logits[0]), 1):
 		return l.Tokens[0], true, nil
-	case l.Rest != l.Rest:
+	case l.Rest != l.Rest, s.p.Temperature < leastTemperature:
 		return 0, false, nil
 	}
 	e := sc.a[:len(l.Logits)]
 	for i, x := range l.Logits {
 		e[i] = entry{descending(x), l.Tokens[i]}
 	}
-	lo, hi := l.Rest*(1-l.Error), l.Rest*(1+l.Error)
+	lo, hi := l.Rest/(1+l.Error), l.Rest/(1-l.Error)
 	if s.p.TopK > 0 || s.p.MinP > 0 { // part of the rest may be left out
 		lo = 0
 	}
