@@ -66,6 +66,11 @@ func (p *placer) place(o paddock.Options) (*placed, error) {
 	var memory *paddock.MemoryError
 	var ranOut *cuda.MemoryError
 	var unsupported *cuda.UnsupportedError
+	var call *cuda.DriverError
+	if p.device == "auto" && errors.As(err, &call) && !errors.As(err, &ranOut) { // used up by another process, say, or lost
+		p.log.Warn("the GPU's driver failed while the model was opened there; the CPU serves it", "err", err)
+		return p.onCPU(o, fmt.Sprintf("the CPU, as the GPU's driver failed: %v", err))
+	}
 	if p.device == "auto" && (errors.As(err, &memory) || errors.As(err, &ranOut) || errors.As(err, &unsupported)) {
 		return p.onCPU(o, fmt.Sprintf("the CPU, as no GPU can take the model: %v", err))
 	}

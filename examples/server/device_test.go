@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -27,6 +28,7 @@ func TestPlace(t *testing.T) {
 	broken := errors.New("broken card")
 	memory := &paddock.MemoryError{Weights: 2, Available: 1}
 	ranOut := &cuda.MemoryError{For: "a runner", Available: -1}
+	call := fmt.Errorf("GPU 0: %w", &cuda.DriverError{Call: "cuDevicePrimaryCtxRetain", Code: 46})
 	unsupported := &cuda.UnsupportedError{What: "operation", Which: "pool"}
 	for _, c := range []struct {
 		device string
@@ -45,9 +47,11 @@ func TestPlace(t *testing.T) {
 		{"auto", 1, nil, memory, false, "no GPU can take the model: engine: the model needs", nil},
 		{"auto", 1, nil, ranOut, false, "for a runner the driver has too little memory", nil},
 		{"auto", 1, nil, unsupported, false, "pool", nil},
+		{"auto", 1, nil, call, false, "the GPU's driver failed: GPU 0: cuda: cuDevicePrimaryCtxRetain: error 46", nil},
 		{"auto", 1, nil, broken, false, "", broken},
 		{"cuda", 1, nil, nil, true, "a GPU", nil},
 		{"cuda", 1, nil, memory, false, "", memory},
+		{"cuda", 1, nil, call, false, "", call},
 		{"cuda", 0, broken, nil, false, "", broken},
 	} {
 		var cards []paddock.Device

@@ -116,13 +116,17 @@ func (d *Device) Name() string { return "cuda/" + d.facts.Name }
 func (d *Device) Facts() driver.Facts { return d.facts }
 
 // Memory implements backend.Memory: what is free on the device now, whoever has the
-// rest, less what is kept back (see keptBack).
+// rest, less what is kept back (see keptBack). Of a closed device it is not known.
 func (d *Device) Memory() (available int64, known bool) {
+	if d.hold() != nil {
+		return 0, false
+	}
 	err := d.use(func() error {
 		free, _, err := d.driver.MemInfo()
 		available = max(int64(free)-keptBack(d.facts.Memory), 0)
 		return err
 	})
+	err = errors.Join(err, d.drop())
 	return available, err == nil
 }
 
@@ -226,14 +230,14 @@ func (d *Device) hold() error {
 func (d *Device) drop() error {
 	d.mu.Lock()
 	d.holders--
-	last, context := d.holders == 0, d.context
+	last, context, kernels := d.holders == 0, d.context, d.kernels
 	d.mu.Unlock()
 	if !last {
 		return nil
 	}
 	var err error
-	if d.kernels != nil {
-		err = d.use(d.kernels.unload)
+	if kernels != nil {
+		err = d.use(kernels.unload)
 	}
 	if context != 0 {
 		err = errors.Join(err, d.driver.Release(d.facts.Device))

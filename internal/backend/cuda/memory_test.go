@@ -2,6 +2,7 @@ package cuda_test
 
 import (
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/paddock-go/paddock/internal/backend"
@@ -24,6 +25,31 @@ func TestMemoryKeepsSomeBack(t *testing.T) {
 		if want := int64(c.all - c.all/64 - c.kept); got != want || !known { // a 64th is the context's
 			t.Errorf("of %d bytes %d are available, %v, want %d", c.all, got, known, want)
 		}
+	}
+}
+
+// TestMemoryOfAClosedDevice: who asks while the device is closed, or later, touches
+// nothing that was given back.
+func TestMemoryOfAClosedDevice(t *testing.T) {
+	d, fake := simulated(t, fakedriver.Options{}, cuda.Options{})
+	if _, known := d.Memory(); !known {
+		t.Fatal("memory of an open device is not known")
+	}
+	var asking sync.WaitGroup
+	for range 4 {
+		asking.Go(func() {
+			for known := true; known; {
+				_, known = d.Memory()
+			}
+		})
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	asking.Wait()
+	fake.ResetCalls()
+	if _, known := d.Memory(); known || fake.CallCount() > 0 {
+		t.Errorf("of a closed device memory is known: %v, after %v", known, fake.Calls())
 	}
 }
 

@@ -172,18 +172,35 @@ func (o *owner) run(j job) error {
 	if err := o.calls.CopyIn(driver.DevicePtr(o.rig.step), step, o.stream); err != nil {
 		return err
 	}
-	if l.graph != 0 {
-		err = o.calls.LaunchGraph(l.graph, o.stream)
-	} else {
-		err = l.launch(o.calls, o.stream)
-	}
-	if err != nil {
+	if err := o.start(l); err != nil {
 		return err
 	}
 	if j.picks != nil {
 		return o.fetch(bytesOf(j.picks), o.rig.picks)
 	}
 	return o.fetch(bytesOf(j.logits[:len(j.batch.Logits)*o.model.prog.OutWidth()]), o.rig.logits)
+}
+
+// start puts a step's kernels into the stream. A graph may take the memory that it wants
+// of the device only when it is launched first: where there is none it goes.
+func (o *owner) start(l *list) error {
+	if l.graph != 0 {
+		err := o.calls.LaunchGraph(l.graph, o.stream)
+		if !driver.IsOutOfMemory(err) {
+			return err
+		}
+		if err := l.ungraph(o.model.device.driver); err != nil {
+			return err
+		}
+		o.lists.lost++
+		o.warnOfLost()
+	}
+	return l.launch(o.calls, o.stream)
+}
+
+// warnOfLost tells that there are fewer graphs than there should be.
+func (o *owner) warnOfLost() {
+	o.model.device.log.Warn("the device has no memory for more graphs: some steps launch their kernels one by one", "steps", o.lists.lost)
 }
 
 // row is a row of logits of the last step.
@@ -241,7 +258,7 @@ func (o *owner) list(b *prog.Batch, pick bool) (*list, error) {
 			o.lists.lost++
 		}
 		if o.lists.lost > lost {
-			d.log.Warn("the device has no memory for more graphs: some steps launch their kernels one by one", "steps", o.lists.lost)
+			o.warnOfLost()
 		}
 	}
 	return l, err

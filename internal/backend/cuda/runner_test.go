@@ -145,6 +145,28 @@ func TestManyBuckets(t *testing.T) {
 	}
 }
 
+// TestNoMemoryForALaunch: a graph for which there is no memory only when it is launched
+// is let go, and the step is done without.
+func TestNoMemoryForALaunch(t *testing.T) {
+	var rows [2][][]float32
+	for i, fails := range []bool{false, true} {
+		var text strings.Builder
+		d, fake := simulated(t, fakedriver.Options{Seed: 4}, cuda.Options{Logger: slog.New(slog.NewTextHandler(&text, nil))})
+		m := model(t, d, 5, quant.Q8_0)
+		s := backendtest.NewSession(t, m.Prog, load(t, d, m), limits(backend.KVF16), nil)
+		if fails {
+			fake.Fail(fakedriver.Failure{Call: "cuGraphLaunch", Nth: 2, Code: driver.OutOfMemory})
+		}
+		rows[i] = append(decode(t, s, m, 1, 3), decode(t, s, m, 2, 1)...)
+		if n := strings.Count(text.String(), "no memory for more graphs"); fails && (n != 1 || len(fake.Nodes()) != 1) {
+			t.Errorf("it is logged %d times, and there are %d graphs", n, len(fake.Nodes()))
+		}
+	}
+	if !equal(rows[0], rows[1]) {
+		t.Error("without the graph the logits are others")
+	}
+}
+
 // TestNoMemoryForGraphs: where there is none for one more graph, the oldest makes
 // room; where there is none for any, steps go on without.
 func TestNoMemoryForGraphs(t *testing.T) {
