@@ -174,6 +174,9 @@ func (e *Engine) fit(o Options, sizes backend.Sizes, r *room, m *MemoryError) {
 		for _, kv := range backend.KVTypes() {
 			l := r.limits
 			l.KVType = kv
+			if c, ok := sizes.(backend.LimitChecker); ok && c.CheckLimits(l) != nil {
+				continue // not for this device
+			}
 			if size, _ := e.runnerBytes(sizes, l); size < m.KV && fits(l) {
 				m.FitKVTypes = append(m.FitKVTypes, kv)
 			}

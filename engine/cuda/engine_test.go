@@ -170,7 +170,12 @@ func TestFullCard(t *testing.T) {
 	if !errors.As(err, &memory) || memory.FitPages == 0 {
 		t.Fatal(err)
 	}
-	o.KVPages = memory.FitPages
+	fit := memory.FitPages
+	o.KVPages = fit + fit/2 // a cache of Q8_0, which has no kernels, would fit
+	if _, err := engine.OpenFS(file(t), "m.gguf", o); !errors.As(err, &memory) || len(memory.FitKVTypes) > 0 {
+		t.Errorf("a KV cache of %v is said to fit: %v", memory.FitKVTypes, err)
+	}
+	o.KVPages = fit
 	e, err := engine.OpenFS(file(t), "m.gguf", o)
 	if err != nil {
 		t.Fatal(err)

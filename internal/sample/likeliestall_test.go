@@ -46,7 +46,9 @@ func device(row []float32, l *Likeliest, temperature float32) float32 {
 // ones, few tokens, infinities, and values at the ends of float32.
 var rowsOf = []func(rng *rand.Rand, row []float32){
 	func(rng *rand.Rand, row []float32) { fill(row, func() float64 { return 4 * rng.NormFloat64() }) },
-	func(rng *rand.Rand, row []float32) { fill(row, func() float64 { return math.Round(2 * rng.NormFloat64()) }) },
+	func(rng *rand.Rand, row []float32) {
+		fill(row, func() float64 { return math.Round(2 * rng.NormFloat64()) })
+	},
 	func(rng *rand.Rand, row []float32) { fill(row, func() float64 { return 0.01 * rng.NormFloat64() }) },
 	func(rng *rand.Rand, row []float32) { fill(row, func() float64 { return 5 }) },
 	func(rng *rand.Rand, row []float32) { fill(row, func() float64 { return 1e-41 * rng.Float64() }) },

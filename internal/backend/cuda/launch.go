@@ -45,6 +45,7 @@ type op interface {
 type args struct {
 	data    []byte
 	offsets []int // of each argument in data
+	wide    int64 // one that 32 bits do not hold; 0: all fit
 }
 
 func (a *args) place(size int) []byte {
@@ -58,8 +59,14 @@ func (a *args) place(size int) []byte {
 
 func (a *args) at(p address)  { binary.LittleEndian.PutUint64(a.place(8), uint64(p)) }
 func (a *args) i64(v int64)   { binary.LittleEndian.PutUint64(a.place(8), uint64(v)) }
-func (a *args) i32(v int)     { binary.LittleEndian.PutUint32(a.place(4), uint32(int32(v))) }
 func (a *args) f32(v float32) { binary.LittleEndian.PutUint32(a.place(4), math.Float32bits(v)) }
+
+func (a *args) i32(v int) {
+	if int(int32(v)) != v {
+		a.wide = int64(v)
+	}
+	binary.LittleEndian.PutUint32(a.place(4), uint32(int32(v)))
+}
 
 // ceilDiv is a ÷ b, rounded up.
 func ceilDiv(a, b int) uint32 { return uint32((a + b - 1) / b) }

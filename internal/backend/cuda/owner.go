@@ -68,6 +68,9 @@ func (o *owner) open() (err error) {
 // place measures, reserves and compiles.
 func (o *owner) place() error {
 	d, p := o.model.device, o.model.plan
+	if err := p.CheckLimits(o.limits); err != nil {
+		return err
+	}
 	m, err := p.measure(o.limits)
 	if err != nil {
 		return err
@@ -186,7 +189,7 @@ func (o *owner) run(j job) error {
 func (o *owner) start(l *list) error {
 	if l.graph != 0 {
 		err := o.calls.LaunchGraph(l.graph, o.stream)
-		if !driver.IsOutOfMemory(err) {
+		if err == nil || !driver.IsOutOfMemory(err) {
 			return err
 		}
 		if err := l.ungraph(o.model.device.driver); err != nil {

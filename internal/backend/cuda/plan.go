@@ -90,10 +90,14 @@ func (p *plan) kernelsOfAny() []string {
 }
 
 // CheckLimits implements backend.LimitChecker: of the types of the KV cache some are
-// not there.
+// not there, and a grid has only so many blocks.
 func (p *plan) CheckLimits(l backend.Limits) error {
-	_, err := p.measure(l)
-	return err
+	r := newRig(p.prog, l, p.device.facts, p.weights, &regions{}, p.device.opts.Apart)
+	ops, err := r.compile()
+	if err != nil {
+		return err
+	}
+	return checkLaunches(ops, r.most(), r.card)
 }
 
 // WeightBytes implements backend.Sizes.
