@@ -236,10 +236,10 @@ func (d *Device) drop() error {
 		return nil
 	}
 	var err error
-	if kernels != nil {
-		err = d.use(kernels.unload)
-	}
-	if context != 0 {
+	if context != 0 { // else nothing was compiled either
+		if kernels != nil {
+			err = d.use(kernels.unload)
+		}
 		err = errors.Join(err, d.driver.Release(d.facts.Device))
 	}
 	return errors.Join(err, d.closeDriver())

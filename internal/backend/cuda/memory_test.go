@@ -57,7 +57,7 @@ func TestMemoryOfAClosedDevice(t *testing.T) {
 // memory, the error says that.
 func TestRanOut(t *testing.T) {
 	m, modules := small(t)
-	for _, call := range []string{"cuModuleLoadDataEx", "cuStreamCreate", "cuMemHostAlloc", "cuMemAlloc_v2", "cuEventCreate", "cuMemsetD8Async"} {
+	for _, call := range []string{"cuDevicePrimaryCtxRetain", "cuModuleLoadDataEx", "cuStreamCreate", "cuMemHostAlloc", "cuMemAlloc_v2", "cuEventCreate", "cuMemsetD8Async"} {
 		for n := 1; n <= 2; n++ {
 			s := &session{fake: fakedriver.New(fakedriver.Options{NoExecute: true}), modules: modules}
 			s.fake.Fail(fakedriver.Failure{Call: call, Nth: n, Code: driver.OutOfMemory})

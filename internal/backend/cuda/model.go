@@ -52,7 +52,11 @@ func (m *model) drop() error {
 	if !last {
 		return nil
 	}
-	return errors.Join(m.device.use(m.memory.free), m.device.drop())
+	var err error
+	if m.memory != nil { // else a device that has no context need not make one
+		err = m.device.use(m.memory.free)
+	}
+	return errors.Join(err, m.device.drop())
 }
 
 // Close implements backend.Model. Runners stay usable until they are closed
