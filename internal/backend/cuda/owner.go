@@ -257,6 +257,10 @@ func (o *owner) list(b *prog.Batch, pick bool) (*list, error) {
 	if k.decode && !d.opts.NoGraphs {
 		lost := o.lists.lost
 		err = l.capture(d.driver, o.calls, o.stream, func() (bool, error) { return o.lists.ungraph(d.driver) })
+		if driver.IsCapture(err) { // a graph is faster, no more: the launches are the same
+			d.log.Warn("a graph could not be captured: its steps launch their kernels one by one", "err", err)
+			return l, nil
+		}
 		if err == nil && l.graph == 0 {
 			o.lists.lost++
 		}

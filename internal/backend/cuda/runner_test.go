@@ -167,6 +167,30 @@ func TestNoMemoryForALaunch(t *testing.T) {
 	}
 }
 
+// TestSpoiltCapture: where a capture comes to nothing, its steps go on without a graph.
+func TestSpoiltCapture(t *testing.T) {
+	var want [][]float32
+	for _, call := range []string{"", "cuStreamBeginCapture_v2", "cuLaunchKernel", "cuStreamEndCapture"} {
+		var text strings.Builder
+		d, fake := simulated(t, fakedriver.Options{Seed: 4}, cuda.Options{Logger: slog.New(slog.NewTextHandler(&text, nil))})
+		m := model(t, d, 5, quant.Q8_0)
+		s := backendtest.NewSession(t, m.Prog, load(t, d, m), limits(backend.KVF16), nil)
+		if call != "" {
+			fake.Fail(fakedriver.Failure{Call: call, Nth: 1, Code: 901})
+		}
+		rows := append(decode(t, s, m, 1, 2), decode(t, s, m, 2, 1)...)
+		if want == nil {
+			want = rows
+		}
+		if n, graphs := strings.Count(text.String(), "could not be captured"), len(fake.Nodes()); call != "" && (n != 1 || graphs != 1) {
+			t.Errorf("%s: it is logged %d times, and there are %d graphs", call, n, graphs)
+		}
+		if !equal(want, rows) {
+			t.Errorf("%s: without the graph the logits are others", call)
+		}
+	}
+}
+
 // TestNoMemoryForGraphs: where there is none for one more graph, the oldest makes
 // room; where there is none for any, steps go on without.
 func TestNoMemoryForGraphs(t *testing.T) {

@@ -33,6 +33,20 @@ func IsOutOfMemory(err error) bool {
 	return errors.As(err, &e) && e.Code == OutOfMemory
 }
 
+// IsCapture tells whether a call failed for reasons of a stream's capture, which then is
+// spoilt and nothing else. Safe for concurrent use.
+func IsCapture(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code >= captureFirst && e.Code <= captureLast
+}
+
+// The results that are about captures: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED to
+// CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD.
+const (
+	captureFirst Result = 900
+	captureLast  Result = 908
+)
+
 // AbsentError says that this machine has no driver that can be used.
 type AbsentError struct {
 	Tried []error // what each library had against it
