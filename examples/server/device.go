@@ -56,6 +56,11 @@ func (p *placer) place(o paddock.Options) (*placed, error) {
 	gpu := o
 	gpu.Devices, gpu.PanelCache = found, ""
 	e, err := p.open(gpu)
+	for len(gpu.Devices) > 1 && failedThere(err) {
+		gpu.Devices = gpu.Devices[1:]
+		p.log.Warn("a GPU failed while the model was opened there; the next ones are tried", "err", err)
+		e, err = p.open(gpu)
+	}
 	if err == nil {
 		if o.PanelCache != "" {
 			p.log.Warn("--panel-cache is not used: it keeps weights as the CPU lays them out, and a GPU serves the model")
@@ -66,8 +71,7 @@ func (p *placer) place(o paddock.Options) (*placed, error) {
 	var memory *paddock.MemoryError
 	var ranOut *cuda.MemoryError
 	var unsupported *cuda.UnsupportedError
-	var call *cuda.DriverError
-	if p.device == "auto" && errors.As(err, &call) && !errors.As(err, &ranOut) { // used up by another process, say, or lost
+	if p.device == "auto" && failedThere(err) && !errors.As(err, &ranOut) { // used up by another process, say, or lost
 		p.log.Warn("the GPU's driver failed while the model was opened there; the CPU serves it", "err", err)
 		return p.onCPU(o, fmt.Sprintf("the CPU, as the GPU's driver failed: %v", err))
 	}
@@ -75,6 +79,14 @@ func (p *placer) place(o paddock.Options) (*placed, error) {
 		return p.onCPU(o, fmt.Sprintf("the CPU, as no GPU can take the model: %v", err))
 	}
 	return nil, err
+}
+
+// failedThere tells an error of the one GPU that seemed to be able to take a model: it
+// ran out of memory all the same, or its driver failed. Others may take it.
+func failedThere(err error) bool {
+	var ranOut *cuda.MemoryError
+	var call *cuda.DriverError
+	return errors.As(err, &ranOut) || errors.As(err, &call)
 }
 
 func (p *placer) onCPU(o paddock.Options, why string) (*placed, error) {

@@ -88,3 +88,50 @@ func TestPlace(t *testing.T) {
 		}
 	}
 }
+
+// TestPlaceGoesOn: a GPU on which opening fails, though the model seemed to fit, leaves
+// the next ones to be tried; one that is refused for what a model needs does not.
+func TestPlaceGoesOn(t *testing.T) {
+	ranOut := &cuda.MemoryError{For: "the weights", Available: 1}
+	for _, c := range []struct {
+		device string
+		fails  []error // of opening on three, two and one
+		opened int     // times, on the CPU too
+		gpu    bool
+	}{
+		{"auto", []error{nil}, 1, true},
+		{"auto", []error{ranOut, nil}, 2, true},
+		{"cuda", []error{&cuda.DriverError{Code: 46}, ranOut, nil}, 3, true},
+		{"auto", []error{ranOut, ranOut, ranOut}, 4, false},
+		{"auto", []error{ranOut, &paddock.MemoryError{}}, 3, false},
+		{"auto", []error{&cuda.UnsupportedError{}}, 2, false},
+	} {
+		cards := []paddock.Device{&card{}, &card{}, &card{}}
+		opened := 0
+		p := &placer{
+			device: c.device, log: slog.New(slog.DiscardHandler),
+			find: func(*slog.Logger) ([]paddock.Device, error) { return cards, nil },
+			open: func(o paddock.Options) (*paddock.Engine, error) {
+				opened++
+				if n := len(o.Devices); n > 0 {
+					if n != 4-opened || o.Devices[n-1] != cards[2] {
+						t.Errorf("%+v: time %d is on %d cards", c, opened, n)
+					}
+					if err := c.fails[opened-1]; err != nil {
+						return nil, err
+					}
+				}
+				return &paddock.Engine{}, nil
+			},
+		}
+		got, err := p.place(paddock.Options{})
+		if err != nil || len(got.gpus) > 0 != c.gpu || opened != c.opened {
+			t.Errorf("%+v: opened %d times, %+v, %v", c, opened, got, err)
+		}
+		for i, d := range cards {
+			if closed := d.(*card).closed; closed != map[bool]int{true: 0, false: 1}[c.gpu] {
+				t.Errorf("%+v: card %d was closed %d times", c, i, closed)
+			}
+		}
+	}
+}

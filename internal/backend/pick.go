@@ -17,7 +17,7 @@ const PickError = 1e-3
 type Pick struct {
 	NaN    int32   // the first token whose logit is NaN; −1: none. If there is one the rest means nothing
 	Count  int32   // of candidates: up to PickTokens tokens whose logits are above −∞
-	Rest   float32 // of the tokens that are no candidates, T being the temperature asked for; top is Logits[0]. 0 where T is 0
+	Rest   float32 // of the tokens that are no candidates, T being the temperature asked for; top is Logits[0]. It means nothing where T is 0
 	_      int32
 	Logits [PickTokens]float32
 	Tokens [PickTokens]int32
