@@ -42,6 +42,7 @@ func (s *stream) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Method == http.MethodHead {
 		return
 	}
+	defer extend(w) // for the end, which the server writes
 	now, p := s.gpus.now()
 	if p == nil {
 		if !send(w, now) || !s.waitFor(w, req) {
@@ -102,12 +103,16 @@ func send(w http.ResponseWriter, a gpuAnswer) bool {
 	if err != nil {
 		return false
 	}
-	c := http.NewResponseController(w)
-	_ = c.SetWriteDeadline(time.Now().Add(streamWait)) // a writer that knows no deadlines has no slow readers
+	extend(w)
 	if _, err := w.Write(append(append([]byte("data: "), body...), "\n\n"...)); err != nil {
 		return false
 	}
-	return c.Flush() == nil
+	return http.NewResponseController(w).Flush() == nil
+}
+
+// extend gives a stream's reader time from now on, for what is written next.
+func extend(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(streamWait)) // a writer that knows no deadlines has no slow readers
 }
 
 func roundTo(v, n float64) float64 { return math.Round(v*n) / n }

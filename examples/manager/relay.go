@@ -20,6 +20,7 @@ type relay struct {
 	log       *slog.Logger
 	transport *http.Transport
 	linger    time.Duration // how long what comes of a request's body is skipped over after its answer
+	patience  time.Duration // that a client may take for one part of an answer
 }
 
 // The headers that pass.
@@ -32,7 +33,7 @@ var (
 var relayedAPI = []string{"stats", "rollups", "events"}
 
 func newRelay(f *fleet, log *slog.Logger) *relay {
-	return &relay{fleet: f, log: log, linger: time.Second, transport: &http.Transport{ // no proxy of the environment, no limit on how long a prompt may take
+	return &relay{fleet: f, log: log, linger: time.Second, patience: 30 * time.Second, transport: &http.Transport{ // no proxy of the environment, no limit on how long a prompt may take
 		DialContext:            (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
 		TLSHandshakeTimeout:    5 * time.Second,
 		MaxIdleConnsPerHost:    8,
@@ -126,7 +127,9 @@ func (l *relay) pass(w http.ResponseWriter, req *http.Request, body *sending) {
 		refuse(w, http.StatusInternalServerError, "internal_error", "this connection can't be relayed: "+err.Error())
 		return
 	}
-	proxy.ServeHTTP(final{w}, req)
+	out := final{w, l.patience}
+	proxy.ServeHTTP(out, req)
+	out.extend() // for what the server writes after it
 }
 
 // bare takes the trailers off answers. They come into the answer that the transport has made, so that the one that is passed on is another.
@@ -142,10 +145,24 @@ func (b bare) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &without, nil
 }
 
-// final passes no answer before the answer on, as 103 with its links and cookies is.
-type final struct{ http.ResponseWriter }
+// final passes no answer before the answer on, as 103 with its links and cookies is, and waits for no client that stops reading.
+type final struct {
+	http.ResponseWriter
+	patience time.Duration
+}
+
+// extend gives the client time from now on, for what is written next.
+func (f final) extend() {
+	_ = http.NewResponseController(f.ResponseWriter).SetWriteDeadline(time.Now().Add(f.patience)) // a writer that knows no deadlines has no slow readers
+}
+
+func (f final) Write(p []byte) (int, error) {
+	f.extend()
+	return f.ResponseWriter.Write(p)
+}
 
 func (f final) WriteHeader(status int) {
+	f.extend()
 	if status >= 200 || status == http.StatusSwitchingProtocols {
 		f.ResponseWriter.WriteHeader(status)
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/http/httptrace"
 	"net/textproto"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -248,14 +249,8 @@ func TestRelayedUnasked(t *testing.T) {
 	t.Cleanup(r.Close)
 	gone := httptest.NewServer(nil)
 	gone.Close()
-	l := newRelay(&fleet{runners: map[string]*watched{
-		"there": {runner: &runner{to: &target{id: "there", url: r.URL}}},
-		"gone":  {runner: &runner{to: &target{id: "gone", url: gone.URL}}},
-	}}, slog.New(slog.DiscardHandler))
+	l, mux := relayTo(t, map[string]string{"there": r.URL, "gone": gone.URL})
 	l.linger = time.Minute // longer than a slow machine takes
-	t.Cleanup(l.close)
-	mux := http.NewServeMux()
-	mux.Handle("/api/runners/{id}/v1/{path...}", l)
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	for _, c := range []struct {
@@ -286,6 +281,83 @@ func TestRelayedUnasked(t *testing.T) {
 			if _, err := in.ReadByte(); err != io.EOF {
 				t.Errorf("%s %s: the connection ends with %v", c.id, expect, err)
 			}
+		}
+	}
+}
+
+// relayTo is a relay to runners at addresses, and what mounts it.
+func relayTo(t *testing.T, urls map[string]string) (*relay, http.Handler) {
+	f := &fleet{runners: map[string]*watched{}}
+	for id, url := range urls {
+		f.runners[id] = &watched{runner: &runner{to: &target{id: id, url: url}}}
+	}
+	l := newRelay(f, slog.New(slog.DiscardHandler))
+	t.Cleanup(l.close)
+	mux := http.NewServeMux()
+	mux.Handle("/api/runners/{id}/v1/{path...}", l)
+	return l, mux
+}
+
+// TestRelayedUnread: a client that stops reading holds neither the relay nor the runner for good.
+func TestRelayedUnread(t *testing.T) {
+	ended := make(chan bool)
+	r := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		for part := make([]byte, 64<<10); ; {
+			if _, err := w.Write(part); err != nil {
+				close(ended)
+				return
+			}
+		}
+	}))
+	t.Cleanup(r.Close)
+	l, mux := relayTo(t, map[string]string{"there": r.URL})
+	l.patience = 50 * time.Millisecond
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() }) // before the servers, which wait for it
+	io.WriteString(conn, "GET /api/runners/there/v1/much HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	select {
+	case <-ended:
+	case <-time.After(time.Minute): // ends a hang
+		t.Error("the runner still writes")
+	}
+}
+
+// deadlines notes in which order an answer is written and its time extended.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	calls []string
+}
+
+func (d *deadlines) SetWriteDeadline(time.Time) error {
+	d.calls = append(d.calls, "extended")
+	return nil
+}
+
+func (d *deadlines) Write(p []byte) (int, error) {
+	d.calls = append(d.calls, "written")
+	return d.ResponseRecorder.Write(p)
+}
+
+// TestLastBytesHaveTime: what the server writes once a stream is over, the end of its chunks, has time of its own: nothing may have been
+// written for long.
+func TestLastBytesHaveTime(t *testing.T) {
+	r := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { io.WriteString(w, "answer") }))
+	t.Cleanup(r.Close)
+	_, mux := relayTo(t, map[string]string{"there": r.URL})
+	quit, stop := context.WithCancel(t.Context())
+	stop()
+	g := &gpus{opened: make(chan struct{})}
+	for path, h := range map[string]http.Handler{"/api/runners/there/v1/x": mux, "/api/gpu/stream": newStream(g, quit)} {
+		w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+		h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		n := len(w.calls)
+		if n < 3 || w.calls[n-1] != "extended" || slices.Index(w.calls, "written") < 1 {
+			t.Errorf("%s: %v", path, w.calls)
 		}
 	}
 }
