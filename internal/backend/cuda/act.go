@@ -66,7 +66,9 @@ func (o *gate) launches(b bucket) []launch {
 	a.i32(int(o.Act))
 	a.i32(o.width(o.Out))
 	a.i32(o.ofLogits(o.Out))
-	return []launch{o.perValue("gate_mul", o.Out, b, a)}
+	x := o.perValue("gate_mul", o.Out, b, a)
+	x.makes = o.wholeRows(o.Out, b)
+	return []launch{x}
 }
 
 // rowScale is prog.RowScale.

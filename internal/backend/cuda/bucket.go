@@ -65,13 +65,11 @@ func powers(n int) (list []int) {
 }
 
 // kernelsOf names the kernels of steps within limits.
-func kernelsOf(ops []op, l backend.Limits) []string {
+func kernelsOf(ops []op, l backend.Limits, unfused bool) []string {
 	seen := map[string]bool{}
 	for _, b := range buckets(l) {
-		for _, o := range ops {
-			for _, x := range o.launches(b) {
-				seen[x.kernel] = true
-			}
+		for _, x := range stepLaunches(ops, b, unfused) {
+			seen[x.kernel] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(seen))

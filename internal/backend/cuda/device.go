@@ -32,6 +32,9 @@ type Options struct {
 	// Apart makes an allocation of every buffer, so that what is written beyond one
 	// does not fall into the next.
 	Apart bool
+	// Unfused rounds by a launch of its own wherever rows are rounded, see fuse. It changes
+	// no bit.
+	Unfused bool
 	// Rubbish is what a runner's memory holds before the first step, but for the cache,
 	// which is zeros always.
 	Rubbish Rubbish

@@ -1,6 +1,6 @@
 // Package cuda runs programs on an NVIDIA GPU through the driver alone.
 //
-//	prog.Program ─ compile ─▶ []op ─ launches(bucket) ─▶ []launch ─▶ stream, or a graph
+//	prog.Program ─ compile ─▶ []op ─ launches(bucket) ─▶ []launch ─ fuse ─▶ stream, or a graph
 //
 // A runner's device memory is reserved when it is made and never moves: weights,
 // activations, the KV cache, and one Step that holds what changes from one step to

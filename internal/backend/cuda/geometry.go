@@ -9,21 +9,19 @@ import (
 
 // checkLaunches finds the first launch of the largest steps that the device can't do,
 // so that limits are refused when a runner is made, and no step ends one.
-func checkLaunches(ops []op, most bucket, card driver.Facts) error {
+func checkLaunches(ops []op, most bucket, card driver.Facts, unfused bool) error {
 	decode := most
 	decode.rows = min(most.rows, most.seqs)
 	decode.decode, most.pick, decode.pick = true, true, true
 	for _, b := range []bucket{most, decode} {
-		for _, o := range ops {
-			for _, l := range o.launches(b) {
-				for i, axis := range [...]string{"x", "y", "z"} {
-					if n := int64(l.grid[i]); n < 1 || n > int64(card.MaxGrid[i]) {
-						return &backend.LimitError{What: fmt.Sprintf("blocks of the GPU's kernel %s in %s", l.kernel, axis), Got: n, Low: 1, High: int64(card.MaxGrid[i])}
-					}
+		for _, l := range stepLaunches(ops, b, unfused) {
+			for i, axis := range [...]string{"x", "y", "z"} {
+				if n := int64(l.grid[i]); n < 1 || n > int64(card.MaxGrid[i]) {
+					return &backend.LimitError{What: fmt.Sprintf("blocks of the GPU's kernel %s in %s", l.kernel, axis), Got: n, Low: 1, High: int64(card.MaxGrid[i])}
 				}
-				if l.args.wide != 0 {
-					return &backend.LimitError{What: fmt.Sprintf("an argument of the GPU's kernel %s", l.kernel), Got: l.args.wide, Low: -1 << 31, High: 1<<31 - 1}
-				}
+			}
+			if l.args.wide != 0 {
+				return &backend.LimitError{What: fmt.Sprintf("an argument of the GPU's kernel %s", l.kernel), Got: l.args.wide, Low: -1 << 31, High: 1<<31 - 1}
 			}
 		}
 	}

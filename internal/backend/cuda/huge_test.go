@@ -55,7 +55,7 @@ func TestHugeCaches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := checkLaunches(ops, r.most(), r.card); err != nil {
+		if err := checkLaunches(ops, r.most(), r.card, false); err != nil {
 			t.Errorf("%+v: %v", c, err)
 		}
 		kv := page * int64(l.Pages)
@@ -111,7 +111,7 @@ func TestLaunchesBeyondTheCard(t *testing.T) {
 			t.Fatal(err)
 		}
 		var limit *backend.LimitError
-		if err := checkLaunches(ops, r.most(), r.card); (err == nil) != ok || err != nil && !errors.As(err, &limit) {
+		if err := checkLaunches(ops, r.most(), r.card, false); (err == nil) != ok || err != nil && !errors.As(err, &limit) {
 			t.Errorf("%d rows: %v", rows, err)
 		}
 	}
@@ -119,7 +119,7 @@ func TestLaunchesBeyondTheCard(t *testing.T) {
 	a.i32(1 << 31)
 	a.i32(5)
 	wide := launchesOf{{kernel: "k", grid: dims{1, 1, 1}, block: dims{1, 1, 1}, args: a}}
-	if checkLaunches([]op{wide}, bucket{}, bigCard()) == nil {
+	if checkLaunches([]op{wide}, bucket{}, bigCard(), false) == nil {
 		t.Error("an argument of more than 32 bits is cut")
 	}
 }

@@ -3,6 +3,7 @@ package cuda
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 )
 
 // address is a place in device memory; 0 is none.
@@ -29,6 +30,11 @@ type launch struct {
 	block  dims
 	shared uint32 // dynamic shared memory in bytes
 	args   args
+
+	// For fuse:
+
+	makes  source   // the rows that it makes, if fusions has its kernel
+	rounds rounding // what it does, if it rounds
 }
 
 // op is one op of a program made for a runner.
@@ -66,6 +72,12 @@ func (a *args) i32(v int) {
 		a.wide = int64(v)
 	}
 	binary.LittleEndian.PutUint32(a.place(4), uint32(int32(v)))
+}
+
+// clone is a copy to which arguments can be added.
+func (a args) clone() args {
+	a.data, a.offsets = slices.Clone(a.data), slices.Clone(a.offsets)
+	return a
 }
 
 // ceilDiv is a ÷ b, rounded up.

@@ -77,6 +77,11 @@ func (s *scratchPlan) place(r *rig) {
 // count is where a step says how many rows a buffer has.
 func (r *rig) count(id prog.BufID) address { return r.step + address(8*r.ofLogits(id)) }
 
+// wholeRows are a buffer's rows in a step within b.
+func (r *rig) wholeRows(id prog.BufID, b bucket) source {
+	return wholeRows(r.buf(id), r.width(id), r.count(id), r.rows(id, b))
+}
+
 func (o *linear) launches(b bucket) []launch {
 	rows := o.rows(o.in, b)
 	var list []launch
@@ -93,7 +98,7 @@ func (o *linear) launches(b bucket) []launch {
 		if !asBuffer(m, kind, p.w.cols) {
 			form := formOf(o.forms, m, kind, p.w.cols)
 			if x = *form; !made[form] {
-				list = append(list, x.round(wholeRows(o.buf(o.in), p.w.cols, o.count(o.in), rows), m))
+				list = append(list, x.round(o.wholeRows(o.in, b), m))
 				made[form] = true
 			}
 		}

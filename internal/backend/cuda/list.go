@@ -17,18 +17,16 @@ type list struct {
 }
 
 // newList makes the launches of all ops. It runs with a context current.
-func newList(ops []op, b bucket, k *kernels) (*list, error) {
+func newList(ops []op, b bucket, k *kernels, unfused bool) (*list, error) {
 	l := &list{}
 	var all []args
-	for _, o := range ops {
-		for _, x := range o.launches(b) {
-			f, err := k.prepare(&x)
-			if err != nil {
-				return nil, err
-			}
-			l.launches = append(l.launches, driver.Launch{Function: f, Grid: x.grid, Block: x.block, Shared: x.shared})
-			all = append(all, x.args)
+	for _, x := range stepLaunches(ops, b, unfused) {
+		f, err := k.prepare(&x)
+		if err != nil {
+			return nil, err
 		}
+		l.launches = append(l.launches, driver.Launch{Function: f, Grid: x.grid, Block: x.block, Shared: x.shared})
+		all = append(all, x.args)
 	}
 	l.arguments(all)
 	return l, nil

@@ -28,5 +28,7 @@ func (o *norm) launches(b bucket) []launch {
 	a.f32(o.Eps)
 	a.i32(o.width(o.In))
 	a.i32(o.ofLogits(o.In))
-	return []launch{o.perRow(kernel, o.In, b, rowThreads(o.width(o.In), normThreads), a)}
+	x := o.perRow(kernel, o.In, b, rowThreads(o.width(o.In), normThreads), a)
+	x.makes = o.wholeRows(o.Out, b)
+	return []launch{x}
 }

@@ -93,7 +93,7 @@ func (o *owner) place() error {
 	if o.ops, err = o.rig.compile(); err != nil {
 		return err
 	}
-	return d.compile(kernelsOf(o.ops, o.limits))
+	return d.compile(kernelsOf(o.ops, o.limits, d.opts.Unfused))
 }
 
 // constants clears the memory and puts down what the ops have there for good.
@@ -249,7 +249,7 @@ func (o *owner) list(b *prog.Batch, pick bool) (*list, error) {
 	if err := o.lists.room(d.driver); err != nil {
 		return nil, err
 	}
-	l, err := newList(o.ops, k, d.kernels)
+	l, err := newList(o.ops, k, d.kernels, d.opts.Unfused)
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func (p *plan) kernelsOfAny() []string {
 		if err != nil { // not a type for this device
 			continue
 		}
-		names := kernelsOf(ops, l)
+		names := kernelsOf(ops, l, p.device.opts.Unfused)
 		if first {
 			all, first = names, false
 		}
@@ -97,7 +97,7 @@ func (p *plan) CheckLimits(l backend.Limits) error {
 	if err != nil {
 		return err
 	}
-	return checkLaunches(ops, r.most(), r.card)
+	return checkLaunches(ops, r.most(), r.card, p.device.opts.Unfused)
 }
 
 // WeightBytes implements backend.Sizes.

@@ -97,6 +97,19 @@ func (x rounded) round(src source, m multiplier) launch {
 	} else {
 		a.i32(x.padded / m.unit)
 	}
+	x.planesTo(&a)
+	pieces := uint32(1)
+	if k.values > 0 {
+		pieces = ceilDiv(x.padded, k.values)
+	}
+	return launch{
+		kernel: k.kernel, grid: dims{uint32(src.most), pieces, uint32(src.groups)},
+		block: dims{uint32(k.threads), 1, 1}, args: a, rounds: rounding{src, x},
+	}
+}
+
+// planesTo adds where the planes lie, as the kernels that fill x take them.
+func (x rounded) planesTo(a *args) {
 	a.at(x.x)
 	switch x.kind {
 	case asPair:
@@ -108,9 +121,7 @@ func (x rounded) round(src source, m multiplier) launch {
 		a.at(x.d)
 		a.at(x.s)
 	}
-	pieces := uint32(1)
-	if k.values > 0 {
-		pieces = ceilDiv(x.padded, k.values)
-	}
-	return launch{kernel: k.kernel, grid: dims{uint32(src.most), pieces, uint32(src.groups)}, block: dims{uint32(k.threads), 1, 1}, args: a}
 }
+
+// block is the values of a row that are rounded together, for 8 bits.
+func (x rounded) block() int { return roundedKinds[x.kind].planes[1].values }

@@ -43,11 +43,11 @@ func TestPlanted(t *testing.T) {
 		old, new             string // a regular expression within the kernel, and what takes the place of its last match
 		faults               []ptxsim.FaultKind
 	}{
-		{"a missing barrier", "norm.ptx", "norm_rms", `\tbar\.sync \t0;\n`, "", []ptxsim.FaultKind{ptxsim.SharedRace, ptxsim.Uninitialised}},
-		{"a race", "norm.ptx", "norm_rms", `(mov\.u64 \t(%rd\d+), \w+;\n\tadd\.s64 \t%rd\d+, %rd\d+, %rd\d+;\n\tst\.shared\.f32 \t)\[%rd\d+\]`, "$1[$2]", []ptxsim.FaultKind{ptxsim.SharedRace}},
+		{"a missing barrier", "norm.ptx", "norm_rms_q8x32", `\tbar\.sync \t0;\n`, "", []ptxsim.FaultKind{ptxsim.SharedRace, ptxsim.Uninitialised}},
+		{"a race", "norm.ptx", "norm_rms_q8x32", `(add\.s64 \t%rd\d+, (%rd\d+), %rd\d+;\n\tst\.shared\.f32 \t)\[%rd\d+\]`, "$1[$2]", []ptxsim.FaultKind{ptxsim.SharedRace}},
 		// By more than all memory: by less, the write may hit what another block reads
 		// before it hits nothing, and is caught as a race.
-		{"a write beyond a buffer", "act.ptx", "gate_mul_4", `st\.global\.v4\.f32 \t\[(%rd\d+)\]`, "st.global.v4.f32 \t[$1+16777216]", []ptxsim.FaultKind{ptxsim.OutOfBounds}},
+		{"a write beyond a buffer", "act.ptx", "gate_mul_q8x32", `st\.global\.v4\.f32 \t\[(%rd\d+)\]`, "st.global.v4.f32 \t[$1+16777216]", []ptxsim.FaultKind{ptxsim.OutOfBounds}},
 	} {
 		if testing.Short() && c.what != "a missing barrier" {
 			continue
@@ -74,11 +74,11 @@ func TestPlantedSub(t *testing.T) {
 	}
 	file, want := tiny(t)
 	for _, c := range []struct{ module, kernel, old, new string }{
-		{"norm.ptx", "norm_rms", `(shfl\.sync\.bfly[^\n]*\n\t)add\.f32 `, "${1}sub.f32 "},
+		{"norm.ptx", "norm_rms_q8x32", `(shfl\.sync\.bfly[^\n]*\n\t)add\.f32 `, "${1}sub.f32 "},
 		{"linear_q8_0.ptx", "gemv_q8_0_8", `(shfl\.sync\.bfly[^\n]*\n\t)add\.f32 `, "${1}sub.f32 "},
 		{"rope.ptx", "rope_append_f16", `\tadd\.rn\.f32 `, "\tsub.rn.f32 "},
 	} {
-		if testing.Short() && c.kernel != "norm_rms" {
+		if testing.Short() && c.kernel != "norm_rms_q8x32" {
 			continue
 		}
 		t.Run(c.kernel, func(t *testing.T) {

@@ -1,6 +1,6 @@
 // What is done value by value. A thread does four values, or one where the width is no
 // multiple of four; rows lie one after the other, so that a step's are one long run.
-#include "math.cuh"
+#include "round.cuh"
 
 // count is how many values a buffer has in this step.
 DEVICE i64 count(const Step *step, int width, int of_logits) { return (i64)(of_logits ? step->logits : step->rows) * width; }
@@ -27,9 +27,8 @@ template <int N> DEVICE void add_packs(const Step *step, float *dst, const float
 	store<N>(dst + i, x);
 }
 
-// out = act(gate) × up; without up, act(gate).
-template <int N> DEVICE void gate_packs(const Step *step, float *out, const float *gate, const float *up, int kind, int width, int of_logits) {
-	EACH(N, i);
+// act(gate) × up of N values from i on; without up, act(gate).
+template <int N> DEVICE Pack<N> gated(const float *gate, const float *up, int kind, i64 i) {
 	Pack<N> x = load<N>(gate + i);
 #pragma unroll
 	for (int j = 0; j < N; j++) x.v[j] = act(kind, x.v[j]);
@@ -37,7 +36,11 @@ template <int N> DEVICE void gate_packs(const Step *step, float *out, const floa
 		Pack<N> y = load<N>(up + i);
 		for (int j = 0; j < N; j++) x.v[j] = mul(x.v[j], y.v[j]);
 	}
-	store<N>(out + i, x);
+	return x;
+}
+template <int N> DEVICE void gate_packs(const Step *step, float *out, const float *gate, const float *up, int kind, int width, int of_logits) {
+	EACH(N, i);
+	store<N>(out + i, gated<N>(gate, up, kind, i));
 }
 
 GLOBAL BLOCK(256) void add_to_4(const Step *step, float *dst, const float *src, float scale, int width, int of_logits) {
@@ -51,6 +54,31 @@ GLOBAL BLOCK(256) void gate_mul_4(const Step *step, float *out, const float *gat
 }
 GLOBAL BLOCK(256) void gate_mul_1(const Step *step, float *out, const float *gate, const float *up, int kind, int width, int of_logits) {
 	gate_packs<1>(step, out, gate, up, kind, width, of_logits);
+}
+
+// gate_mul and the rounding of what it makes, by the blocks of the rounding: 128 threads
+// have 512 values of a row in blocks of 32, or 1,024 in blocks of 256, and width is a
+// multiple of the block.
+GLOBAL BLOCK(128) void gate_mul_q8x32(const Step *step, float *out, const float *gate, const float *up, int kind, int width, int of_logits, u8 *q, float *d) {
+	int rows = of_logits ? step->logits : step->rows;
+	i64 row = block_x(), first = row * width;
+	if (row >= rows) return;
+	int i = block_y() * 512 + tid_x() * 4;
+	bool in = i < width; // all lanes of a warp shuffle
+	Pack<4> x = {};
+	if (in) store<4>(out + first + i, x = gated<4>(gate, up, kind, first + i));
+	round_32(__builtin_bit_cast(f32x4, x), in, i / 32, in_order(row, rows, width), q, d);
+}
+GLOBAL BLOCK(128) void gate_mul_q8x256(const Step *step, float *out, const float *gate, const float *up, int kind, int width, int of_logits, u8 *q, float *d, i16 *sums) {
+	int rows = of_logits ? step->logits : step->rows;
+	i64 row = block_x(), first = row * width;
+	if (row >= rows) return;
+	int i = block_y() * 1024 + tid_x() * 8;
+	if (i >= width) return; // a warp as a whole
+	Pack<4> x = gated<4>(gate, up, kind, first + i), y = gated<4>(gate, up, kind, first + i + 4);
+	store<4>(out + first + i, x);
+	store<4>(out + first + i + 4, y);
+	round_256(__builtin_bit_cast(f32x4, x), __builtin_bit_cast(f32x4, y), i / 256, in_order(row, rows, width), q, d, sums);
 }
 
 // row_scale is dst[row] ×= 1 ÷ (1 + e^−gate[row]), one block a row.

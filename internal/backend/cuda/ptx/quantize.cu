@@ -1,41 +1,12 @@
-// Activations rounded as the weights they meet want it: internal/quant's Act, to the
-// bit. How the results lie is in linear.cuh.
+// Activations rounded as the weights they meet want it, by kernels that do nothing else:
+// internal/quant's Act, to the bit. How the results lie is in linear.cuh.
 //
 // Rows of the source come by a stride and may be parts of rows: heads, or rows that
 // are gathered (experts).
-#include "linear.cuh"
+#include "round.cuh"
 
-DEVICE u32 warp_max_bits(u32 v, int lanes) {
-	for (int i = lanes / 2; i > 0; i >>= 1) {
-		u32 o = __nvvm_shfl_sync_bfly_i32(0xffffffffu, v, i, 31);
-		v = v > o ? v : o;
-	}
-	return v;
-}
-
-// Four values, aligned.
+// Four values, aligned, that no running kernel writes.
 DEVICE f32x4 floats(const float *p) { return __builtin_bit_cast(f32x4, load16(p)); }
-
-// The magnitude as an integer: NaN is above infinity.
-DEVICE u32 bits_of(float v) { return __builtin_bit_cast(u32, v) & 0x7fffffff; }
-DEVICE u32 most_of(f32x4 v) {
-	u32 a = bits_of(v.x), b = bits_of(v.y), c = bits_of(v.z), d = bits_of(v.w);
-	a = a > b ? a : b;
-	c = c > d ? c : d;
-	return a > c ? a : c;
-}
-
-// x × inv to the nearest, ties to even, within ±127; NaN is 0.
-DEVICE int quant_of(float x, float inv) {
-	float r = __builtin_rintf(mul(x, inv));
-	int i = (int)__builtin_fminf(__builtin_fmaxf(r, -127.f), 127.f);
-	return r == r ? i : 0;
-}
-DEVICE u32 quants_of(f32x4 v, float inv, int *sum) {
-	int a = quant_of(v.x, inv), b = quant_of(v.y, inv), c = quant_of(v.z, inv), d = quant_of(v.w, inv);
-	*sum += a + b + c + d;
-	return (u32)(a & 255) | (u32)(b & 255) << 8 | (u32)(c & 255) << 16 | (u32)(d & 255) << 24;
-}
 
 // Where row block_x of a rounding comes from, and which row of the result it is. Rows
 // lie `stride` values apart, those of group block_z `apart` behind; or `from` says for
@@ -63,9 +34,6 @@ DEVICE bool source_of(const int *counts, const int *from, const float *src, int 
 	Source s;        \
 	if (!source_of(counts, from, src, stride, apart, to_row, to_group, cols, s)) return;
 
-// What lies by panels is copied by 16 bytes: rows of a panel that are nobody's get
-// zeros, which become columns of a product that nobody reads.
-
 // Blocks of 32, each by 8 lanes with 4 values; 128 threads have 16 blocks.
 GLOBAL BLOCK(128) void round_q8x32(ROUND_PARAMS, u8 *q, float *d) {
 	ROUND_SOURCE
@@ -73,43 +41,16 @@ GLOBAL BLOCK(128) void round_q8x32(ROUND_PARAMS, u8 *q, float *d) {
 	bool in = b < nb; // all lanes of a warp shuffle
 	f32x4 v = {};
 	if (in) v = floats(s.row + b * 32 + part * 4);
-	float most = __builtin_bit_cast(float, warp_max_bits(most_of(v), 8));
-	if (!in) return;
-	int sum = 0;
-	u32 bytes = quants_of(v, 127.f / most, &sum);
-	*(u32 *)(q + s.to * nb * 32 + (i64)(part / 4) * nb * 16 + (i64)b * 16 + part % 4 * 4) = bytes;
-	float *to = d + ((s.to >> 3) * nb + b) * 8 + (s.to & 7);
-	if (part == 0) *to = half_to_float(float_to_half(most / 127.f));
-	else if (part <= s.pads) to[part] = 0;
+	round_32(v, in, b, Target{s.to, s.pads, nb}, q, d);
 }
 
-// Blocks of 256, each by a warp whose lanes have 8 values; with the sum of each 32
-// quants. 128 threads have 4 blocks.
+// Blocks of 256, each by a warp whose lanes have 8 values. 128 threads have 4 blocks.
 GLOBAL BLOCK(128) void round_q8x256(ROUND_PARAMS, u8 *q, float *d, i16 *sums) {
 	ROUND_SOURCE
 	int super = block_y() * 4 + tid_x() / 32, lane = tid_x() & 31;
 	if (super * 8 >= nb) return;
 	const float *x = s.row + super * 256 + lane * 8;
-	f32x4 v = floats(x), w = floats(x + 4);
-	u32 a = most_of(v), c = most_of(w);
-	float inv = 127.f / __builtin_bit_cast(float, warp_max_bits(a > c ? a : c, 32));
-	int sum = 0, b = super * 8 + lane / 4, part = lane & 3;
-	u32x2 bytes;
-	bytes.x = quants_of(v, inv, &sum);
-	bytes.y = quants_of(w, inv, &sum);
-	*(u32x2 *)(q + s.to * nb * 32 + (i64)(part / 2) * nb * 16 + (i64)b * 16 + part % 2 * 8) = bytes;
-	sum += __nvvm_shfl_sync_bfly_i32(0xffffffffu, sum, 1, 31);
-	sum += __nvvm_shfl_sync_bfly_i32(0xffffffffu, sum, 2, 31);
-	i64 panel = s.to >> 3;
-	int in = (int)(s.to & 7);
-	i16 *sum_to = sums + (panel * nb + b) * 8 + in;
-	if (part == 0) {
-		*sum_to = (i16)sum;
-		for (int i = 1; i <= s.pads; i++) sum_to[i] = 0;
-	}
-	float *to = d + (panel * (nb / 8) + super) * 8 + in;
-	if (lane == 0) *to = 1.f / inv;
-	else if (lane <= s.pads) to[lane] = 0;
+	round_256(floats(x), floats(x + 4), super, Target{s.to, s.pads, nb}, q, d, sums);
 }
 
 // Floats; rows are whole chunks of 16 bytes of the weights, which may be more than the
