@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/paddock-go/paddock/internal/backend/cuda"
 	"github.com/paddock-go/paddock/internal/backend/cuda/ptx"
 	"github.com/paddock-go/paddock/internal/race"
 )
@@ -111,9 +112,56 @@ func TestGraphsThatAreNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.graph(trial{"tiny-llama", "Q8_0"}, d, d)
+	k.graph(trial{"tiny-llama", "Q8_0"}, d, d, d)
 	if len(k.rows) != 1 || k.rows[0].Result != fail {
 		t.Errorf("%+v", k.rows)
+	}
+	if err := k.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFusedOtherwiseIsSeen rounds by another factor where roundings are kernels of their
+// own.
+func TestFusedOtherwiseIsSeen(t *testing.T) {
+	if race.Enabled || testing.Short() {
+		return
+	}
+	k := simulated(t)
+	modules := fstest.MapFS{}
+	names, err := fs.Glob(ptx.Files, "*.ptx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(ptx.Files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "quantize.ptx" {
+			before, body, _ := strings.Cut(string(text), ".entry round_q8x32(")
+			edit := strings.Replace(body, "0f42FE0000", "0f42FC0000", 1) // 127 to 126
+			if edit == body {
+				t.Fatal("round_q8x32 has no 127")
+			}
+			text = []byte(before + ".entry round_q8x32(" + edit)
+		}
+		modules[name] = &fstest.MapFile{Data: text}
+	}
+	var devices [3]*cuda.Device
+	for i := range devices {
+		if devices[i], err = cuda.Open(cuda.Options{Driver: k.driver, NoGraphs: i > 0, Unfused: i > 1, Modules: modules}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k.graph(trial{"tiny-llama", "Q8_0"}, devices[0], devices[1], devices[2])
+	if len(k.rows) != 1 || k.rows[0].Result != fail || !strings.Contains(k.rows[0].Text, "rounds what it makes") {
+		t.Errorf("%+v", k.rows)
+	}
+	for _, d := range devices {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 	if err := k.close(); err != nil {
 		t.Error(err)

@@ -14,7 +14,8 @@
 //	picks        the likeliest tokens of rows of logits, against a sort of the whole row
 //	conformance  logits of synthesised models of each format, against the CPU's
 //	kv           the same with the cache's other types
-//	graphs       steps as graphs have the bits of steps launched kernel by kernel
+//	graphs       steps as graphs have the bits of steps launched kernel by kernel, and of
+//	             steps whose roundings are kernels of their own
 //	memory       the same again with fresh memory full of NaN and a guard before and
 //	             behind every buffer, and what is left afterwards
 //	bench        what the card can do at most, and what share of it decoding and prompts reach
