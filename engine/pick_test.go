@@ -6,7 +6,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -19,8 +18,7 @@ type fakePicker struct {
 	*fakeRunner
 	last               []float32 // logits of the last Pick
 	runs, picks, whole atomic.Int64
-	mixed              atomic.Int64 // steps that picked of several sequences
-	broken             error        // of Row
+	broken             error // of Row
 }
 
 func (r *fakePicker) Run(b *prog.Batch, logits []float32) error {
@@ -30,9 +28,6 @@ func (r *fakePicker) Run(b *prog.Batch, logits []float32) error {
 
 func (r *fakePicker) Pick(b *prog.Batch, temps []float32, picks []backend.Pick) error {
 	r.picks.Add(1)
-	if b.Seqs() > 1 {
-		r.mixed.Add(1)
-	}
 	vocab := r.m.vocab
 	r.last = make([]float32, len(b.Logits)*vocab)
 	if err := r.fakeRunner.Run(b, r.last); err != nil {
@@ -124,43 +119,6 @@ func TestPicksChangeNoToken(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestPicksOfMixedSteps: a request that wants whole rows fetches its own, and leaves the
-// picks of those beside it as they are; all draw what they draw by a runner that does
-// not pick.
-func TestPicksOfMixedSteps(t *testing.T) {
-	seed := int64(3)
-	requests := []Request{
-		{}, {Sampling: Sampling{Temperature: 0.8, TopK: 20, Seed: &seed}, N: 2}, {Logprobs: 4}, {Sampling: Sampling{Temperature: 1, PresencePenalty: 0.5, Seed: &seed}},
-		{MinTokens: 12}, {Sampling: Sampling{Temperature: 0.05, Seed: &seed}, MinTokens: 9}, {Logprobs: 1, N: 2, Sampling: Sampling{Temperature: 0.7, TopK: 8, Seed: &seed}},
-	}
-	for i := range requests {
-		requests[i].Tokens, requests[i].MaxTokens, requests[i].IgnoreEOS = []int32{1, 2, 3, int32(i), 1, 2, 3}, 40, i != 4 && i != 5
-	}
-	for _, drafts := range []int{0, 3} {
-		o := Options{KVPages: 512, Spec: Spec{NGram: drafts}}
-		plain := openFake(t, &fakeModel{vocab: 200}, o)
-		e, p := openPicker(t, &fakeModel{vocab: 200}, o)
-		var wait sync.WaitGroup
-		for i, r := range requests {
-			want, err := plain.Complete(t.Context(), r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			wait.Go(func() {
-				for range 5 {
-					if got, err := e.Complete(t.Context(), r); err != nil || !reflect.DeepEqual(got.Choices, want.Choices) {
-						t.Errorf("drafts %d, request %d: beside others %v, %v, alone by whole rows %v", drafts, i, got.Choices, err, want.Choices)
-					}
-				}
-			})
-		}
-		wait.Wait()
-		if p.picks.Load() == 0 || p.whole.Load() == 0 || p.mixed.Load() == 0 {
-			t.Errorf("drafts %d: %d steps picked, %d of them of several requests, %d whole rows fetched", drafts, p.picks.Load(), p.mixed.Load(), p.whole.Load())
-		}
 	}
 }
 

@@ -181,16 +181,12 @@ func small(t *testing.T) (*backendtest.Random, fs.FS) {
 func stubs(t *testing.T) fstest.MapFS {
 	t.Helper()
 	entry := regexp.MustCompile(`(?s)\.visible \.entry \w+\([^)]*\)`)
-	names, err := fs.Glob(ptx.Files, "*.ptx")
+	texts, err := ptx.Read(ptx.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := fstest.MapFS{}
-	for _, name := range names {
-		text, err := fs.ReadFile(ptx.Files, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for name, text := range texts {
 		stub := []byte(".version 7.0\n.target sm_80\n.address_size 64\n")
 		for _, head := range entry.FindAll(text, -1) {
 			stub = append(append(stub, head...), "\n{\n\tret;\n}\n"...)

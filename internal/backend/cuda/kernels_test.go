@@ -3,7 +3,6 @@ package cuda
 import (
 	"encoding/binary"
 	"fmt"
-	"io/fs"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -32,15 +31,11 @@ func kernelOf(name string) (*ptxsim.Kernel, error) {
 	defer m.Unlock()
 	if m.texts == nil {
 		m.texts, m.parsed, m.kernels = map[string]string{}, map[string]*ptxsim.Module{}, map[string]*ptxsim.Kernel{}
-		files, err := fs.Glob(ptx.Files, "*.ptx")
+		texts, err := ptx.Read(ptx.Files)
 		if err != nil {
 			return nil, err
 		}
-		for _, file := range files {
-			text, err := fs.ReadFile(ptx.Files, file)
-			if err != nil {
-				return nil, err
-			}
+		for _, text := range texts {
 			for _, entry := range entryPoint.FindAllSubmatch(text, -1) {
 				m.texts[string(entry[1])] = string(text)
 			}

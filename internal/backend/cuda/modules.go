@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"regexp"
 	"runtime"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/paddock-go/paddock/internal/backend/cuda/driver"
+	"github.com/paddock-go/paddock/internal/backend/cuda/ptx"
 )
 
 // maxCompilers bounds the modules that are compiled at the same time: the driver takes
@@ -32,16 +34,13 @@ var entryPoint = regexp.MustCompile(`\.entry\s+(\w+)`)
 
 // readKernels finds the kernels of a folder's modules. Nothing is compiled.
 func readKernels(d *Device, files fs.FS) (*kernels, error) {
-	names, err := fs.Glob(files, "*.ptx")
+	texts, err := ptx.Read(files)
 	if err != nil {
 		return nil, err
 	}
 	k := &kernels{device: d, byName: map[string]*kernel{}}
-	for _, name := range names {
-		m := &module{name: name}
-		if m.text, err = fs.ReadFile(files, name); err != nil {
-			return nil, err
-		}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		m := &module{name: name, text: texts[name]}
 		for _, entry := range entryPoint.FindAllSubmatch(m.text, -1) {
 			x := &kernel{name: string(entry[1]), module: m}
 			m.kernels = append(m.kernels, x)

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/paddock-go/paddock/internal/backend/cuda/driver"
+	"github.com/paddock-go/paddock/internal/backend/cuda/ptx"
 )
 
 // bare is the driver by hand: a stream, device memory, and our own kernels. All calls
@@ -35,15 +36,11 @@ func (b *bare) open(files fs.FS) (err error) {
 	if b.pinned, err = b.driver.AllocHost(stagingBytes); err != nil {
 		return err
 	}
-	names, err := fs.Glob(files, "*.ptx")
+	texts, err := ptx.Read(files)
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		text, err := fs.ReadFile(files, name)
-		if err != nil {
-			return err
-		}
+	for name, text := range texts {
 		if err := b.load(name, text); err != nil {
 			return err
 		}

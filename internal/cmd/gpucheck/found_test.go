@@ -128,27 +128,9 @@ func TestFusedOtherwiseIsSeen(t *testing.T) {
 		return
 	}
 	k := simulated(t)
-	modules := fstest.MapFS{}
-	names, err := fs.Glob(ptx.Files, "*.ptx")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		text, err := fs.ReadFile(ptx.Files, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if name == "quantize.ptx" {
-			before, body, _ := strings.Cut(string(text), ".entry round_q8x32(")
-			edit := strings.Replace(body, "0f42FE0000", "0f42FC0000", 1) // 127 to 126
-			if edit == body {
-				t.Fatal("round_q8x32 has no 127")
-			}
-			text = []byte(before + ".entry round_q8x32(" + edit)
-		}
-		modules[name] = &fstest.MapFile{Data: text}
-	}
+	modules := edited(t, ptx.Files, "round_q8x32", "0f42FE0000", "0f42FC0000") // 127 to 126
 	var devices [3]*cuda.Device
+	var err error
 	for i := range devices {
 		if devices[i], err = cuda.Open(cuda.Options{Driver: k.driver, NoGraphs: i > 0, Unfused: i > 1, Modules: modules}); err != nil {
 			t.Fatal(err)

@@ -85,7 +85,7 @@ func TestWrongLayoutsAreSeen(t *testing.T) {
 			continue
 		}
 		k := simulated(t)
-		k.files = edited(t, c.kernel, c.old, c.new)
+		k.files = edited(t, kernels.Files, c.kernel, c.old, c.new)
 		k.section = "fragments"
 		if err := k.fragments(); err != nil {
 			t.Fatal(err)
@@ -116,20 +116,16 @@ func simulated(t *testing.T) *checker {
 	return k
 }
 
-// edited is our own kernels with one line of one of them changed.
-func edited(t *testing.T, kernel, old, new string) fs.FS {
+// edited is a folder's modules with one line of one kernel changed.
+func edited(t *testing.T, files fs.FS, kernel, old, new string) fs.FS {
 	t.Helper()
 	out := fstest.MapFS{}
-	names, err := fs.Glob(kernels.Files, "*.ptx")
+	texts, err := ptx.Read(files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	done := false
-	for _, name := range names {
-		text, err := fs.ReadFile(kernels.Files, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for name, text := range texts {
 		before, body, found := strings.Cut(string(text), ".entry "+kernel+"(")
 		if found && strings.Contains(body, old) {
 			done = true
@@ -251,11 +247,11 @@ func TestKernels(t *testing.T) {
 	if status := run([]string{"-simulate", "-only", "kernels"}, &out, &errs); status != 0 {
 		t.Errorf("the status is %d: %s", status, errs.String())
 	}
-	names, err := fs.Glob(ptx.Files, "*.ptx")
+	texts, err := ptx.Read(ptx.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range names {
+	for name := range texts {
 		if !strings.Contains(out.String(), " "+strings.TrimSuffix(name, ".ptx")+" ") {
 			t.Errorf("nothing is said of %s", name)
 		}

@@ -113,15 +113,11 @@ func tiny(t *testing.T) (file []byte, want []float32) {
 func edited(t *testing.T, module, kernel, old, new string) fs.FS {
 	t.Helper()
 	out := fstest.MapFS{}
-	names, err := fs.Glob(ptx.Files, "*.ptx")
+	texts, err := ptx.Read(ptx.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range names {
-		text, err := fs.ReadFile(ptx.Files, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for name, text := range texts {
 		out[name] = &fstest.MapFile{Data: text}
 	}
 	text := string(out[module].Data)

@@ -7,7 +7,10 @@
 // (paddock.cuh).
 package ptx
 
-import "embed"
+import (
+	"embed"
+	"io/fs"
+)
 
 //go:generate go run ./_compile
 
@@ -15,3 +18,18 @@ import "embed"
 //
 //go:embed *.ptx
 var Files embed.FS
+
+// Read is the text of each module of a folder, Files or one like it, by its file's name.
+func Read(files fs.FS) (map[string][]byte, error) {
+	names, err := fs.Glob(files, "*.ptx")
+	if err != nil {
+		return nil, err
+	}
+	texts := make(map[string][]byte, len(names))
+	for _, name := range names {
+		if texts[name], err = fs.ReadFile(files, name); err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
+}
