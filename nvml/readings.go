@@ -97,19 +97,21 @@ func readNumber(d *Device, call func(handle, *uint32) Code, per float64, to *Opt
 // readTemperature prefers the call that every library so far has; a later one may offer
 // the other alone.
 func readTemperature(d *Device, s *Sample) Code {
+	var celsius int32
 	c := FunctionNotFound
 	if call := d.lib.call.temperature; call != nil && !d.newTemperature {
 		var v uint32
-		if c = call(d.handle, sensorGPU, &v); c == Success {
-			s.Temperature = some(float64(int32(v)))
-		}
+		c = call(d.handle, sensorGPU, &v)
+		celsius = int32(v)
 	}
 	if call := d.lib.call.temperatureV; call != nil && (c == FunctionNotFound || c == Deprecated) {
 		d.newTemperature = true
 		t := temperatureV1{version: temperatureVersion1, sensor: sensorGPU}
-		if c = call(d.handle, &t); c == Success {
-			s.Temperature = some(float64(t.celsius))
-		}
+		c = call(d.handle, &t)
+		celsius = t.celsius
+	}
+	if c == Success {
+		s.Temperature = some(float64(celsius))
 	}
 	return c
 }
