@@ -15,7 +15,7 @@ import (
 )
 
 // TestModulesOnDemand: loading a model and making its runner compile the modules that
-// its steps need and no more than half of all, so that no step, of whatever size, waits
+// its steps need, of all at most two thirds, so that no step, of whatever size, waits
 // for the driver to compile; a second runner compiles nothing that is there.
 func TestModulesOnDemand(t *testing.T) {
 	modules := stubs(t)

@@ -68,10 +68,7 @@ func (o *owner) open() (err error) {
 // place measures, reserves and compiles.
 func (o *owner) place() error {
 	d, p := o.model.device, o.model.plan
-	if err := p.CheckLimits(o.limits); err != nil {
-		return err
-	}
-	m, err := p.measure(o.limits)
+	m, err := p.checked(o.limits)
 	if err != nil {
 		return err
 	}

@@ -92,12 +92,17 @@ func (p *plan) kernelsOfAny() []string {
 // CheckLimits implements backend.LimitChecker: of the types of the KV cache some are
 // not there, and a grid has only so many blocks.
 func (p *plan) CheckLimits(l backend.Limits) error {
-	r := newRig(p.prog, l, p.device.facts, p.weights, &regions{}, p.device.opts.Apart)
-	ops, err := r.compile()
+	_, err := p.checked(l)
+	return err
+}
+
+// checked lays a runner out at no address, if the device can do its steps.
+func (p *plan) checked(l backend.Limits) (*rig, error) {
+	r, ops, err := p.ops(l)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return checkLaunches(ops, r.most(), r.card, p.device.opts.Unfused)
+	return r, checkLaunches(ops, r.most(), r.card, p.device.opts.Unfused)
 }
 
 // WeightBytes implements backend.Sizes.
