@@ -13,12 +13,8 @@ const temperature = "nvmlDeviceGetTemperature"
 func TestBlockedCall(t *testing.T) {
 	noLeaks(t)
 	f := newFake(t, "gpu 0 power_mw 1000\n")
-	p, c := f.poll(f.options())
+	p, c, readings := f.watch()
 	collector := NewCollector(p)
-	readings, stop := p.Watch()
-	defer stop()
-	<-readings
-	<-c.set
 	hold, release := f.hold(temperature)
 	defer release()
 	f.say(hold + "gpu 0 power_mw 2000\n")

@@ -28,6 +28,17 @@ func (f *fake) poll(o Options) (*Poller, *fakeClock) {
 	return p, c
 }
 
+// watch is such a poller that somebody watches, who has had a first reading.
+func (f *fake) watch() (*Poller, *fakeClock, <-chan Reading) {
+	f.t.Helper()
+	p, c := f.poll(f.options())
+	readings, stop := p.Watch()
+	f.t.Cleanup(stop)
+	<-readings
+	<-c.set // it plans anew
+	return p, c, readings
+}
+
 // noLeaks holds the test to leave no goroutine, once all else of it is cleaned up.
 func noLeaks(t *testing.T) {
 	now := goleak.IgnoreCurrent()

@@ -43,12 +43,8 @@ func TestSlowTurn(t *testing.T) {
 func TestSlowDevice(t *testing.T) {
 	noLeaks(t)
 	f := newFake(t, "devices 2\ngpu * power_mw 1000\n")
-	p, c := f.poll(f.options())
+	p, c, readings := f.watch()
 	collector := NewCollector(p)
-	readings, stop := p.Watch()
-	defer stop()
-	<-readings
-	<-c.set
 	holdFirst, releaseFirst := f.hold(temperature)
 	defer releaseFirst()
 	const power = "nvmlDeviceGetPowerUsage"
@@ -81,11 +77,7 @@ func TestSlowDevice(t *testing.T) {
 func TestRestAfterASlowTurn(t *testing.T) {
 	noLeaks(t)
 	f := newFake(t, "")
-	p, c := f.poll(f.options())
-	readings, stop := p.Watch()
-	defer stop()
-	<-readings
-	<-c.set
+	_, c, _ := f.watch()
 	hold, release := f.hold(temperature)
 	defer release()
 	f.say(hold)
